@@ -80,7 +80,7 @@ const TAMPERING: Record<string, { promise: string; sql: (id: string) => string }
     promise: 'G15',
     sql: (id) => `update muster.endings set attempt = 7, sent_id = null where action_id = ${id}`,
   },
-  'nobody looks at a lane when its lease ends': {
+  'housekeeping does not look at a lane when its lease ends': {
     promise: 'G7',
     sql: () => 'update muster.lanes set check_at = null where lease_until is not null',
   },

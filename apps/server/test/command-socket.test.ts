@@ -42,7 +42,7 @@ async function ask(command: string): Promise<string[]> {
     data: async (text) => void lines.push(text),
   };
   const socket = await findServer(file);
-  if (!socket) throw new Error('Nobody listens.');
+  if (!socket) throw new Error('There is no socket.');
   expect(await askServer(socket, { command, args: {} }, out)).toBe(0);
   socket.destroy();
   return lines;
@@ -69,7 +69,7 @@ test.each(['token list', 'tenant list', 'export'])(
 
 test('if the server ends before it is done, the client says so in a sentence', async () => {
   const socket = await findServer(file);
-  if (!socket) throw new Error('Nobody listens.');
+  if (!socket) throw new Error('There is no socket.');
   const asking = askServer(
     socket,
     { command: 'token list', args: {} },

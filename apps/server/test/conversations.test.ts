@@ -356,7 +356,7 @@ test('G69: a deleted lane is created again by its next use, also by a caller who
         values: [lane],
       });
       done = rows.length > 0;
-      if (!done) t.clock.advance(MINUTE); // put off, because a transaction of somebody else on the server is not over
+      if (!done) t.clock.advance(MINUTE); // put off, because another transaction on the server is still open
     }
   };
   const CLOSED = 'l.closing and f.safe_from is not null';

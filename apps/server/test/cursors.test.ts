@@ -3,7 +3,7 @@ import { type TestServer, testServer } from '../testing/test-server.ts';
 
 let t: TestServer;
 beforeAll(async () => {
-  t = await testServer({ resolve: () => Promise.reject(new Error('nobody is sent anything')) });
+  t = await testServer({ resolve: () => Promise.reject(new Error('nothing is sent')) });
 });
 afterAll(() => t.close());
 

@@ -204,7 +204,7 @@ test('devices register themselves with a reusable token', async () => {
   const device = deviceWith(t, first.body.id, first.body.deviceToken);
   expect(await device.show()).toMatchObject({ name: 'Till 1', tags: ['shop', 'till'] });
   expect(await device.checkIn()).toEqual({ action: null, pending: 0 });
-  // with that token, no one can take over an existing device
+  // that token cannot take over an existing device
   expect(
     (await t.post('/api/devices/enrol', { name: 'Thief', externalId: 'till-1' }, { token })).status,
   ).toBe(409);

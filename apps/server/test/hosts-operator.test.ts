@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type House, hostsHouse } from '../testing/hosts-house.ts';
 
-/** Hosts, services and actions from the operator's side. */
+/** Hosts, services and actions, as operators use them. */
 let house: House;
 beforeAll(async () => {
   house = await hostsHouse();
@@ -28,7 +28,7 @@ describe('hosts', () => {
     );
   });
 
-  it('have names of their own', async () => {
+  it('have unique names', async () => {
     await house.host('twice');
     const again = await house.call('POST', '/api/hosts', { body: { name: 'twice' } });
     expect(codeOf(again)).toEqual([409, 'MUSTER_HOST_EXISTS']);
@@ -58,7 +58,7 @@ describe('hosts', () => {
     expect((await house.call('GET', '/api/hosts?cursor=x')).status).toBe(400);
   });
 
-  it('are online once their agent has been heard of', async () => {
+  it('are online after a contact of their agent', async () => {
     const { id, token } = await house.host();
     await house.poll(token);
     for (;;) {
@@ -68,7 +68,7 @@ describe('hosts', () => {
     }
   });
 
-  it('are found by a part of the name and by presence, also with their load', async () => {
+  it('are filtered by a part of the name and by presence, also with their load', async () => {
     const quiet = await house.host('sought_1');
     await house.host('soughtX1');
     const found = async (path: string) =>
@@ -104,7 +104,7 @@ describe('tokens of agents', () => {
     expect((await house.poll(third)).status).toBe(204);
   });
 
-  it('come from a reusable enrolment token, which opens nothing else', async () => {
+  it('come from a reusable enrolment token, which allows nothing else', async () => {
     const issued = await house.call('POST', '/api/tokens', {
       body: { kind: 'host-enrolment', name: 'racks' },
     });
@@ -115,7 +115,7 @@ describe('tokens of agents', () => {
     const two = await enrol({ name: 'rack-2' });
     expect([one.status, two.status]).toEqual([201, 201]);
     expect((await house.poll(one.body.agentToken)).status).toBe(204);
-    // the answer was lost, so the host asks again and is still the same host
+    // the response was lost, so the host asks again and is still the same host
     const again = await enrol({ name: 'rack-1', secret });
     expect([again.status, again.body.id]).toEqual([201, one.body.id]);
     expect((await house.poll(again.body.agentToken)).status).toBe(204);
@@ -163,7 +163,7 @@ describe('services', () => {
     expect((await house.call('POST', `/api/hosts/${id}/services`, { body: { unitName } })).status).toBe(400);
   });
 
-  it('are one per unit, with or without .service', async () => {
+  it('are unique per unit, with or without .service', async () => {
     const { id } = await house.host();
     await house.service(id, 'nginx');
     const again = await house.call('POST', `/api/hosts/${id}/services`, {
@@ -173,7 +173,7 @@ describe('services', () => {
     await house.service(id, 'nginx.socket');
   });
 
-  it('are renamed, and the next hand-out says the new name', async () => {
+  it('are renamed, and the next hand-out has the new name', async () => {
     const { id, token } = await house.host();
     const service = await house.service(id, 'db.service');
     await house.queue(id, service);
@@ -191,7 +191,7 @@ describe('services', () => {
     });
   });
 
-  it('take their unfinished actions with them', async () => {
+  it('cancel their unfinished actions when they are deleted', async () => {
     const { id, token } = await house.host();
     const [service, other] = [await house.service(id, 'gone.service'), await house.service(id)];
     const [running, queued] = [await house.queue(id, service), await house.queue(id, service)];
@@ -217,7 +217,7 @@ describe('services', () => {
     await house.service(id, 'gone.service');
   });
 
-  it('of a deleted host are gone with it, and so is its agent', async () => {
+  it('are deleted with their host, and its agent is refused', async () => {
     const { id, token } = await house.host('to be deleted');
     const action = await house.queue(id, await house.service(id));
     expect((await house.call('DELETE', `/api/hosts/${id}`)).status).toBe(204);
@@ -302,7 +302,7 @@ describe('actions', () => {
     expect(codeOf(late)).toEqual([409, 'MUSTER_FINISHED']);
   });
 
-  it('that are not handed out in time expire', async () => {
+  it('expire if they are not handed out in time', async () => {
     const { id, token } = await house.host();
     const action = await house.queue(id, await house.service(id), { deliverBy: '2100-01-01T00:00:00Z' });
     await house.engine.db.query({
@@ -327,7 +327,7 @@ describe('actions', () => {
     expect(answer.body.error).toContain(field);
   });
 
-  it('and everything else of other hosts is unknown', async () => {
+  it('of other hosts are unknown', async () => {
     const [one, other] = [await house.host(), await house.host()];
     const service = await house.service(one.id);
     const action = await house.queue(one.id, service);
@@ -358,9 +358,9 @@ describe('actions', () => {
 });
 
 describe('the load of hosts', () => {
-  it('tells depth, running and stuck actions, and how long the last ones took', async () => {
+  it('shows depth, running and stuck actions, and how long the last ones took', async () => {
     let ahead = 0;
-    // leases that outlast the hour: housekeeping must not be faster than the questions below
+    // leases longer than an hour: housekeeping must not end them before the checks below
     const leases = { MUSTER_CONTROL_LEASE_SECONDS: '7200', MUSTER_CONTROL_MAX_LEASE_SECONDS: '7200' };
     const past = await hostsHouse(leases, { clock: () => new Date(Date.now() + ahead) });
     const { id, token } = await past.host();
@@ -388,7 +388,7 @@ describe('the load of hosts', () => {
 });
 
 describe('metrics', () => {
-  it('tell how polling goes, by tenant and never by host', async () => {
+  it('count polls, by tenant and never by host', async () => {
     const { id, token } = await house.host();
     const actionId = await house.queue(id, await house.service(id));
     await house.poll(token);

@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type House, hostsHouse } from '../testing/hosts-house.ts';
 
-/** GET /api/control/queue, row by row of the tables of the protocol it keeps. */
+/** GET /api/control/queue, row by row of the protocol's tables. */
 let house: House;
 beforeAll(async () => {
   house = await hostsHouse();
@@ -21,7 +21,7 @@ function expectHeaders(headers: { get(name: string): string | null }) {
   expect(headers.get('connection')).toBe('keep-alive');
 }
 
-/** One request as it goes over the wire, for what fetch hides or would change. */
+/** One raw request, for what fetch hides or would change. */
 function raw(head: string): Promise<string> {
   const { port } = new URL(house.url);
   return new Promise((resolve, reject) => {
@@ -61,7 +61,7 @@ describe('parameters', () => {
     ['wait=', WAIT],
     ['wait=abc', WAIT],
     ['wait=1&wait=1', WAIT],
-  ])('%s is refused with the sentence agents know', async (query, sentence) => {
+  ])('%s is refused with the sentence that agents know', async (query, sentence) => {
     const { token } = await house.host();
     const answer = await house.poll(token, `?${query}`);
     expect(answer.status).toBe(400);
@@ -70,7 +70,7 @@ describe('parameters', () => {
     expectHeaders(answer.headers);
   });
 
-  it('takes one action by default and as many as max says otherwise, 10 at most', async () => {
+  it('takes one action by default and as many as max says, 10 at most', async () => {
     const { id, token } = await house.host();
     for (let n = 0; n < 14; n += 1) await house.queue(id, await house.service(id));
     expect((await house.poll(token)).body.actions).toHaveLength(1);
@@ -79,14 +79,14 @@ describe('parameters', () => {
     expect((await house.poll(token, '?max=10')).status).toBe(204);
   });
 
-  it('ignores parameters that it does not know', async () => {
+  it('ignores unknown parameters', async () => {
     const { token } = await house.host();
     expect((await house.poll(token, '?colour=red')).status).toBe(204);
   });
 });
 
 describe('answers', () => {
-  it('200 has the locked action with every field agents know, and what fences it', async () => {
+  it('200 has the locked action with every field that agents know, and the attempt that fences it', async () => {
     const { id, token } = await house.host();
     const body = { unitName: 'nginx.service', displayName: 'Web server', description: 'Serves pages' };
     const service = await house.call('POST', `/api/hosts/${id}/services`, { body });
@@ -125,7 +125,7 @@ describe('answers', () => {
     expectHeaders(answer.headers);
   });
 
-  it('500 keeps the headers and says nothing of the inside', async () => {
+  it('500 keeps the headers and reveals nothing internal', async () => {
     const { token } = await house.host();
     const before = house.engine.claimSlots;
     house.engine.claimSlots = () => Promise.reject(new Error('a secret of the inside'));
@@ -137,7 +137,7 @@ describe('answers', () => {
     expectHeaders(answer.headers);
   });
 
-  it('404 has the headers too, of any path under /api/control and of no other', async () => {
+  it('404 has the headers too, on every path under /api/control and no other', async () => {
     const { token } = await house.host();
     for (const path of [
       '/api/control',
@@ -155,12 +155,12 @@ describe('answers', () => {
     expect((await house.call('GET', '/api/controls', { token })).headers.get('vary')).toBeNull();
   });
 
-  it('advises the longest wait while there is room', async () => {
+  it('advises the longest wait while there is space', async () => {
     const { token } = await house.host();
     expect((await house.poll(token)).headers.get('muster-next-poll')).toBe('after=0, wait=25');
   });
 
-  it('has keep-alive on the wire', async () => {
+  it('keeps the connection alive', async () => {
     const { token } = await house.host();
     for (const authorization of [`Bearer ${token}`, 'Bearer wrong'])
       expect(await raw(`GET /api/control/queue HTTP/1.1\r\nauthorization: ${authorization}`)).toMatch(
@@ -169,7 +169,7 @@ describe('answers', () => {
   });
 });
 
-describe('who may ask', () => {
+describe('access', () => {
   const agentPaths: [string, string][] = [
     ['GET', '/api/control/queue'],
     ['GET', '/api/control/running'],
@@ -186,7 +186,7 @@ describe('who may ask', () => {
     }
   });
 
-  it.each(agentPaths)('%s %s wants a bearer token in the header', async (method, path) => {
+  it.each(agentPaths)('%s %s requires a bearer token in the header', async (method, path) => {
     for (const authorization of [undefined, '', 'Bearer', 'Bearer ', 'Basic YTpi', 'token x', 'Bearer a b']) {
       const headers = authorization === undefined ? {} : { authorization };
       const answer = await house.call(method, `${path}?max=99`, { token: null, headers });
@@ -195,7 +195,7 @@ describe('who may ask', () => {
     }
   });
 
-  it.each(agentPaths)('%s %s wants the token of an agent', async (method, path) => {
+  it.each(agentPaths)('%s %s requires the token of an agent', async (method, path) => {
     const { token } = await house.host();
     const others = [
       'short',
@@ -211,20 +211,20 @@ describe('who may ask', () => {
     }
   });
 
-  it('an agent is nobody at the doors of operators', async () => {
+  it('an agent is refused at the doors of operators', async () => {
     const { id, token } = await house.host();
     for (const path of ['/api/hosts', `/api/hosts/${id}`, `/api/hosts/${id}/actions`, '/api/actions'])
       expect((await house.call('GET', path, { token })).status).toBe(403);
   });
 
-  it('only actions of the own host come', async () => {
+  it('an agent gets only actions of its own host', async () => {
     const [one, other] = [await house.host(), await house.host()];
     const id = await house.queue(one.id, await house.service(one.id));
     expect((await house.poll(other.token, '?max=10')).status).toBe(204);
     expect((await house.poll(one.token)).body.actions[0].id).toBe(id);
   });
 
-  it('another method, HEAD among them, is refused with the headers and locks nothing', async () => {
+  it('another method, including HEAD, is refused with the headers and locks nothing', async () => {
     const { id, token } = await house.host();
     const action = await house.queue(id, await house.service(id));
     const head = await raw(`HEAD /api/control/queue HTTP/1.1\r\nauthorization: Bearer ${token}`);
@@ -242,7 +242,7 @@ describe('who may ask', () => {
 });
 
 describe('order and locking', () => {
-  it('a locked action does not come again, and running tells what was lost', async () => {
+  it('a locked action does not come again, and running lists it', async () => {
     const { id, token } = await house.host();
     const action = await house.queue(id, await house.service(id));
     const [locked] = (await house.poll(token, '?max=10')).body.actions;
@@ -266,7 +266,7 @@ describe('order and locking', () => {
     expect([...got, ...rest.map((action: { id: string }) => action.id)].sort()).toEqual(queued.sort());
   });
 
-  it('a service runs one action at a time in the order asked, urgent ones first', async () => {
+  it('a service runs one action at a time in the order of the requests, urgent ones first', async () => {
     const { id, token } = await house.host();
     const service = await house.service(id);
     const [first, second] = [await house.queue(id, service), await house.queue(id, service)];
@@ -282,7 +282,7 @@ describe('order and locking', () => {
     expect(order).toEqual([urgent, first, second]);
   });
 
-  it('services run side by side, the oldest first, without a limit unless there are slots', async () => {
+  it('services run in parallel, the oldest action first, without a limit unless there are slots', async () => {
     const { id, token } = await house.host('with slots', 2);
     const queued = [];
     for (let n = 0; n < 3; n += 1) queued.push(await house.queue(id, await house.service(id)));
@@ -296,7 +296,7 @@ describe('order and locking', () => {
 });
 
 describe('waiting', () => {
-  /** Waits until the server has as many parked requests. */
+  /** Waits until the server has this many parked requests. */
   async function parked(count: number) {
     while (house.engine.parkedWaiters !== count) await new Promise((resolve) => setTimeout(resolve, 2));
   }
@@ -336,7 +336,7 @@ describe('waiting', () => {
     }
   });
 
-  it('ends after the time that was asked for, and at most a tenth earlier', async () => {
+  it('ends after the requested time, and at most a tenth earlier', async () => {
     const { token } = await house.host();
     const began = performance.now();
     const answer = await house.poll(token, '?wait=1');
@@ -371,7 +371,7 @@ describe('waiting', () => {
     while (claims() === looks) await new Promise((resolve) => setTimeout(resolve, 2));
     const before = own();
     await waiting;
-    // but for the note that the host was heard of, which is written once a minute
+    // apart from the host's last contact, which is written once a minute
     expect(own() - before).toBeLessThanOrEqual(1);
   });
 

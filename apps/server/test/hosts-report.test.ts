@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => house.close());
 
-/** Time passes, and the duties of that moment are done. */
+/** Time passes, and the duties of that moment run. */
 async function pass(seconds: number) {
   now = new Date(now.getTime() + seconds * 1_000);
   for (const duty of ['end-leases', 'make-due', 'expire']) await house.engine.runDuty(duty);
@@ -26,7 +26,7 @@ async function running(more: object = {}) {
 }
 
 describe('a report', () => {
-  it('ends the action and keeps what the agent said', async () => {
+  it("ends the action and keeps the agent's data", async () => {
     const { hostId, token, actionId } = await running();
     const answer = await house.report(token, {
       actionId,
@@ -46,7 +46,7 @@ describe('a report', () => {
     });
   });
 
-  it('is answered the same way again and changes nothing', async () => {
+  it('gets the same answer when repeated, and changes nothing', async () => {
     const { token, hostId, actionId } = await running();
     const body = { actionId, attempt: 1, status: 'succeeded' };
     const first = await house.report(token, body);
@@ -55,7 +55,7 @@ describe('a report', () => {
     expect(events.map((event: { type: string }) => event.type)).toEqual(['CREATED', 'SENT', 'SUCCEEDED']);
   });
 
-  it('G4: of a failure that says it is final is the last, however many tries there are', async () => {
+  it('G4: of a failure marked final ends the action, whatever attempts are left', async () => {
     const { hostId, token, actionId } = await running({ maxAttempts: 5 });
     const body = { actionId, attempt: 1, status: 'failed', final: true, message: 'NOT_ALLOWED: x' };
     for (const _ of ['first', 'again'])
@@ -73,7 +73,7 @@ describe('a report', () => {
     expect((await house.report(done.token, success)).body).toEqual({ accepted: true, status: 'succeeded' });
   });
 
-  it('G13: a service keeps its order over a failure, unless the action says skip', async () => {
+  it('G13: of a failure does not change the order of a service, unless the action has skip', async () => {
     for (const [more, comesNext] of [
       [{}, 'nobody'],
       [{ headOfLine: 'hold' }, 'nobody'],
@@ -92,7 +92,7 @@ describe('a report', () => {
     }
   });
 
-  it('has as many tries and as long a lease as the action says, heartbeats and a redrive included', async () => {
+  it('respects maxAttempts and leaseSeconds of the action, also after heartbeats and a redrive', async () => {
     const { hostId, token, actionId } = await running({ maxAttempts: 1, leaseSeconds: 40 });
     const untilIn = async () => Date.parse((await house.action(hostId, actionId)).leaseUntil) - now.getTime();
     expect(await untilIn()).toBe(40_000);
@@ -118,7 +118,7 @@ describe('a report', () => {
     [{ maxAttempts: 1.5 }, 'maxAttempts must be a whole number.'],
     [{ leaseSeconds: 0 }, 'leaseSeconds must be from 1 to 86400.'],
     [{ leaseSeconds: 86_401 }, 'leaseSeconds must be from 1 to 86400.'],
-  ])('of nothing that was asked for with %o', async (more, error) => {
+  ])('of an action with %o cannot come: the action is refused', async (more, error) => {
     const { id: hostId } = await house.host();
     const body = { serviceId: await house.service(hostId), kind: 'stop', ...more };
     expect(await house.call('POST', `/api/hosts/${hostId}/actions`, { body })).toMatchObject({
@@ -127,7 +127,7 @@ describe('a report', () => {
     });
   });
 
-  it('of a failure is tried again, three times in all, and then it is a dead letter', async () => {
+  it('of a failure is retried, three attempts in all, and then the action is a dead letter', async () => {
     const { hostId, token, actionId } = await running();
     let startedAt = '';
     for (const attempt of [1, 2, 3]) {
@@ -153,10 +153,10 @@ describe('a report', () => {
     });
   });
 
-  it('without an attempt means the only one there was', async () => {
+  it('without an attempt means the only attempt there was', async () => {
     const { token, actionId } = await running();
     expect((await house.report(token, { actionId, status: 'failed' })).body.status).toBe('queued');
-    // again, and still it was handed out once only
+    // again, and still it was handed out only once
     expect((await house.report(token, { actionId, status: 'failed' })).body).toEqual({
       accepted: true,
       status: 'queued',
@@ -170,13 +170,13 @@ describe('a report', () => {
     );
   });
 
-  it('without an attempt for an action that was never handed out is unclear too', async () => {
+  it('without an attempt is refused if the action was never handed out', async () => {
     const { id, token } = await house.host();
     const actionId = await house.queue(id, await house.service(id));
     expect((await house.report(token, { actionId, status: 'succeeded' })).status).toBe(409);
   });
 
-  it('of an older attempt is late, recorded, and takes nothing', async () => {
+  it('of an older attempt is late, recorded, and changes nothing', async () => {
     const { hostId, token, actionId } = await running();
     await house.report(token, { actionId, attempt: 1, status: 'failed' });
     await pass(10);
@@ -193,7 +193,7 @@ describe('a report', () => {
     expect(events.at(-1)).toMatchObject({ type: 'LATE', attempt: 1, reason: 'SUCCEEDED' });
   });
 
-  it('that does not count never brings the same action in the same breath', async () => {
+  it('that does not count never returns the same action', async () => {
     const { token, actionId } = await running();
     await house.report(token, { actionId, attempt: 1, status: 'failed' });
     await pass(10);
@@ -202,7 +202,7 @@ describe('a report', () => {
     expect((await house.poll(token)).body.actions[0].attempt).toBe(2);
   });
 
-  it('brings the next actions with it', async () => {
+  it('returns the next actions', async () => {
     const { hostId, token, service, actionId } = await running();
     const same = await house.queue(hostId, service);
     const other = await house.queue(hostId, await house.service(hostId));
@@ -235,14 +235,14 @@ describe('a report', () => {
   it.each([
     [{ max: 11 }, 'Max parameter must be between 1 and 10'],
     [{ wait: 26 }, 'Wait parameter must be between 0 and 25 seconds'],
-  ])('with a wrong next is refused and ends nothing', async (next, sentence) => {
+  ])('with an invalid next is refused and ends nothing', async (next, sentence) => {
     const { hostId, token, actionId } = await running();
     const answer = await house.report(token, { actionId, attempt: 1, status: 'succeeded', next });
     expect([answer.status, answer.body.error]).toEqual([400, sentence]);
     expect((await house.action(hostId, actionId)).status).toBe('running');
   });
 
-  it('about an action of another host, or of nobody, finds nothing', async () => {
+  it('for an action of another host, or an unknown one, finds nothing', async () => {
     const { hostId, actionId } = await running();
     const other = await house.host();
     for (const id of [actionId, '99999999', 'x', '0'])
@@ -255,7 +255,7 @@ describe('a report', () => {
     expect((await house.action(hostId, actionId)).status).toBe('running');
   });
 
-  it('about an action of another door finds nothing', async () => {
+  it('for an action of another door finds nothing', async () => {
     const { token } = await house.host();
     const generic = await house.call('POST', '/api/lanes/a/actions', { body: { kind: 'x' } });
     const answer = await house.report(token, { actionId: generic.body.id, attempt: 1, status: 'succeeded' });
@@ -275,7 +275,7 @@ describe('a report', () => {
 });
 
 describe('a host that dies', () => {
-  it('loses its leases after five minutes; the action is tried again and after three tries a dead letter', async () => {
+  it('loses its leases after five minutes; the action is retried and after three attempts is a dead letter', async () => {
     const { hostId, token, actionId } = await running();
     await pass(299);
     expect((await house.action(hostId, actionId)).status).toBe('running');
@@ -290,7 +290,7 @@ describe('a host that dies', () => {
       reason: 'TIMEOUT',
       attempt: 3,
     });
-    // its success still counts if nothing was done about it meanwhile
+    // a late success still counts if the action was not handed out meanwhile
     expect((await house.report(token, { actionId, attempt: 3, status: 'succeeded' })).body).toEqual({
       accepted: true,
       status: 'succeeded',
@@ -327,7 +327,7 @@ describe('a heartbeat', () => {
     expect((await house.action(hostId, actionId)).status).toBe('queued');
   });
 
-  it('tells which actions were cancelled, before and after their end', async () => {
+  it('says which actions were cancelled, before and after their end', async () => {
     const { hostId, token, service, actionId } = await running();
     const cancelled = await house.call('POST', `/api/hosts/${hostId}/actions/${actionId}/cancel`, {
       body: {},
@@ -348,7 +348,7 @@ describe('a heartbeat', () => {
     ]);
   });
 
-  it('does nothing for attempts that are over, other hosts and unknown actions', async () => {
+  it('ignores ended attempts, other hosts and unknown actions', async () => {
     const { token, actionId } = await running();
     const other = await house.host();
     expect(
@@ -372,7 +372,7 @@ describe('two agents with one token', () => {
   });
   const HELD = 'muster-held-elsewhere';
 
-  it('G30: what one holds the other never gets, and hears since when and until when it is held', async () => {
+  it('G30: the other never gets what one of them holds, and is told since when and until when', async () => {
     const { id: hostId, token } = await house.host();
     const actionId = await house.queue(hostId, await house.service(hostId));
     const at = now.toISOString();
@@ -391,7 +391,7 @@ describe('two agents with one token', () => {
         `id=${actionId}, attempt=1, instance=original, since=${at}, until=${until}`,
       );
     }
-    // as often as it asks, and over a rename and another token of its host
+    // however often it asks, and even if the host is renamed or gets another token
     await house.call('PATCH', `/api/hosts/${hostId}`, { body: { name: 'renamed' } });
     const rotated = (await house.call('POST', `/api/hosts/${hostId}/token`)).body.agentToken;
     const again = await house.call('GET', '/api/control/running', as(rotated, 'original'));
@@ -409,7 +409,7 @@ describe('two agents with one token', () => {
     expect(report.body).toMatchObject({ accepted: false, reason: 'LATE' });
   });
 
-  it('are shown with what they call themselves and when they were heard of, the newest ten', async () => {
+  it('are shown with their name and last contact, the newest ten', async () => {
     const { id: hostId, token } = await house.host();
     const speak = (instance: string) => house.call('GET', '/api/control/queue', as(token, instance));
     const shown = async () => (await house.call('GET', `/api/hosts/${hostId}`)).body.instances;
@@ -419,7 +419,7 @@ describe('two agents with one token', () => {
     expect(await shown()).toEqual([
       { id: 'the-first', version: 'the-first/1.2', lastSeenAt: now.toISOString() },
     ]);
-    // at once where it was heard, written down with others and not with each request
+    // at once at the node of the contact; written together with others, not with each request
     await pass(1);
     const before = house.statements.length;
     await speak('the-first');
@@ -470,13 +470,13 @@ describe('a cancel', () => {
       .call('POST', '/api/control/heartbeat', { token, body: { actions, wait } })
       .then(({ body }) => body.actions);
 
-  it('G33 G38: is heard at once by an agent that polls and by one that waits with its heartbeat', async () => {
+  it('G33 G38: reaches at once an agent that polls and one that waits with its heartbeat', async () => {
     const { hostId, token, service, actionId } = await running();
     const named = { id: actionId, attempt: 1 };
     const poll = house.poll(token, '?wait=25');
     const waiting = beat(token, [named]);
     await parked(2);
-    // a service that is busy has nothing for them, and both go on waiting
+    // a service that is busy has nothing for them, and both keep waiting
     await house.queue(hostId, service);
     await parked(2);
     const before = (await house.action(hostId, actionId)).leaseUntil;
@@ -488,7 +488,7 @@ describe('a cancel', () => {
     expect(await waiting).toEqual([
       { ...named, status: 'running', extended: true, leaseUntil, cancelRequested: true },
     ]);
-    // who knows of it is not told again and again, and one that was not named is told
+    // an agent that knows is not told again, and an action that it did not name is reported
     const again = beat(token, [{ ...named, stopping: true }]);
     await parked(1);
     const late = await house.queue(hostId, await house.service(hostId));
@@ -499,7 +499,7 @@ describe('a cancel', () => {
       { ...named, extended: true },
       { id: late, attempt: 1, status: 'running', extended: false, cancelRequested: true },
     ]);
-    // a service that is deleted takes what runs with it
+    // deleting a service cancels what runs on it
     const other = await running();
     const gone = beat(other.token, [{ id: other.actionId, attempt: 1 }]);
     await parked(1);
@@ -508,7 +508,7 @@ describe('a cancel', () => {
     await parked(0);
   });
 
-  it('costs nobody a statement who waits for another host', async () => {
+  it('costs no statement for agents of other hosts', async () => {
     const [one, other] = [await running(), await running()];
     const waiting = beat(one.token, [{ id: one.actionId, attempt: 1 }]);
     const poll = house.poll(one.token, '?wait=25');

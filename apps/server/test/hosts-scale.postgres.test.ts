@@ -5,10 +5,10 @@ import { hostsCrowd } from '../testing/hosts-crowd.mjs';
 import { type House, hostsHouse, OPERATOR } from '../testing/hosts-house.ts';
 import { manyHosts } from '../testing/many-hosts.mjs';
 
-/** Thousands of agents wait at one server process. What it costs is printed; what must hold is that nobody is forgotten. */
+/** Thousands of agents wait at one server process. The cost is printed; the test checks that every agent gets its action. */
 vi.setConfig({ testTimeout: 900_000, hookTimeout: 600_000 });
 
-// MUSTER_TEST_AGENTS=10000 is what the promise is about; it takes four times as long.
+// MUSTER_TEST_AGENTS=10000 is the promised size; it takes four times as long
 const AGENTS = Number(process.env.MUSTER_TEST_AGENTS ?? 2_500);
 const ACTIONS = 1_000;
 const AT_ONCE = 4;
@@ -38,7 +38,7 @@ it('thousands of waiting agents cost no statement, and each of a thousand gets i
   try {
     await crowd.connect();
     const before = memory();
-    // On a machine that is very busy the first may be answered empty before the last is parked: then all poll again.
+    // on a very busy machine the first one may be answered empty before the last one is parked: then all poll again
     for (;;) {
       await crowd.park(25);
       while (house.engine.parkedWaiters + (await crowd.idle()) < AGENTS)
@@ -47,7 +47,7 @@ it('thousands of waiting agents cost no statement, and each of a thousand gets i
       while (house.engine.parkedWaiters > 0) await new Promise((resolve) => setTimeout(resolve, 20));
     }
     const after = memory();
-    // A waiter is counted before it looks for the first time: the last looks may be under way.
+    // a waiter is counted before its first look: the last looks may still be running
     for (let n = -1; n !== house.statements.filter(isOfAgents).length; ) {
       n = house.statements.filter(isOfAgents).length;
       await new Promise((resolve) => setTimeout(resolve, 300));
@@ -55,7 +55,7 @@ it('thousands of waiting agents cost no statement, and each of a thousand gets i
     const first = house.statements.length;
     await new Promise((resolve) => setTimeout(resolve, 3_000));
     const meanwhile = house.statements.slice(first);
-    // The leader's turn once a second, and the note that hosts were heard of, once a minute for all of them.
+    // the leader's turn once a second, and the last contacts of all hosts once a minute
     const ofAgents = meanwhile.filter(isOfAgents);
 
     const chosen = hosts.slice(0, ACTIONS).map(({ hostId, serviceId }, agent) => ({

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { head, type RawConnection, rawConnection } from '../testing/raw-http.ts';
 import { type TestServer, testServer } from '../testing/test-server.ts';
 
-/** What a connection carries besides well-formed requests that are read to their end. */
+/** Connections with other things than well-formed requests that are read to their end. */
 let t: TestServer;
-/** Lets a refused body go at once. */
+/** Gives up a refused body at once. */
 let impatient: TestServer;
 const open: RawConnection[] = [];
 beforeAll(async () => {
@@ -24,7 +24,7 @@ function connection(to = t): RawConnection {
   open.push(made);
   return made;
 }
-/** How many pieces the server has let in before it closed the connection; at most a thousand. */
+/** How many pieces the server accepted before it closed the connection; at most a thousand. */
 async function sentUntilClosed({ closed, socket }: RawConnection, piece: Buffer): Promise<number> {
   for (let sent = 0; sent < 1_000; sent += 1) {
     const went = new Promise<boolean>((resolve) => {
@@ -55,24 +55,27 @@ describe('a body that is not read', () => {
     ['at an unknown path', 'POST /nothing', {}, 404],
     ['with a wrong method', 'PUT /api/actions', {}, 405],
     ['where none is wanted', 'GET /healthz', {}, 200],
-  ])('G66: %s is drained up to 64 KiB, and the connection goes on', async (_what, line, headers, status) => {
-    const client = connection();
-    client.send(head(line, { 'content-length': LIMIT, 'content-type': 'application/json', ...headers }));
-    const answer = await client.answer();
-    expect(answer?.status).toBe(status);
-    expect(answer?.headers.connection).toBe('keep-alive');
-    client.send(Buffer.alloc(LIMIT, 'x'));
-    client.send(HEALTH);
-    expect((await client.answer())?.status).toBe(200);
-    client.socket.destroy();
-  });
+  ])(
+    'G66: %s is drained up to 64 KiB, and the connection continues',
+    async (_what, line, headers, status) => {
+      const client = connection();
+      client.send(head(line, { 'content-length': LIMIT, 'content-type': 'application/json', ...headers }));
+      const answer = await client.answer();
+      expect(answer?.status).toBe(status);
+      expect(answer?.headers.connection).toBe('keep-alive');
+      client.send(Buffer.alloc(LIMIT, 'x'));
+      client.send(HEALTH);
+      expect((await client.answer())?.status).toBe(200);
+      client.socket.destroy();
+    },
+  );
 
   test.each([
     ['POST /api/lanes/x/actions', 401],
     ['POST /api/control/report', 401],
     ['POST /nothing', 404],
     ['GET /healthz', 200],
-  ])('G66: above that %s says so and closes', async (line, status) => {
+  ])('G66: %s above that says so and closes', async (line, status) => {
     const client = connection(impatient);
     client.send(head(line, { 'content-length': 200 * KIB * KIB, 'content-type': 'application/json' }));
     const answer = await client.answer();
@@ -81,7 +84,7 @@ describe('a body that is not read', () => {
     await client.closed; // nothing more was sent: also a slow one is let go
   });
 
-  test('G66: nobody without a token makes the server read for ever, whatever length was announced', async () => {
+  test('G66: no client without a token makes the server read for ever, whatever length it announces', async () => {
     const client = connection();
     client.send(head('POST /api/lanes/x/actions', { 'transfer-encoding': 'chunked' }));
     const chunk = Buffer.concat([Buffer.from('10000\r\n'), Buffer.alloc(LIMIT, 'x'), Buffer.from('\r\n')]);
@@ -113,7 +116,7 @@ describe('an import that is answered early', () => {
     ['because of a row', {}, 'name\n"x"y\n', 200, true],
     ['because of its type', { 'content-type': 'text/plain' }, '', 400, false],
     ['because of its token', { authorization: `Bearer ${'x'.repeat(40)}` }, '', 401, false],
-  ])('G66: %s leaves a connection that can be used', async (_why, headers, begin, status, isBegun) => {
+  ])('G66: %s leaves a usable connection', async (_why, headers, begin, status, isBegun) => {
     const client = connection();
     const rest = rows(isBegun ? 2_000_000 : 60_000); // of an import that was begun more is read
     client.send(importing(headers, Buffer.byteLength(begin) + rest.length));
@@ -127,17 +130,17 @@ describe('an import that is answered early', () => {
     expect((await client.answer())?.status).toBe(200);
   });
 
-  test('G66: with very much behind it the connection is closed, and the line was told', async () => {
+  test('G66: with very much left to read, the connection is closed after the answer', async () => {
     const client = connection();
     client.send(importing({}, 10_000_000_000));
     client.send('name,name\n');
-    // read first: a line that is closed under what is still being sent may take the end of its answer with it
+    // read first: closing a connection while the client still sends may cut off the end of the answer
     expect(await client.received('The header has the same column twice.')).toBe(true);
     expect(await sentUntilClosed(client, Buffer.alloc(1_048_576, 'x'))).toBeLessThan(1_000);
   });
 });
 
-describe('what is no request of ours', () => {
+describe('invalid requests', () => {
   test.each(['/api/lanes/', '/api/actions/', '/api/devices/'])(
     'G66: a path parameter of any length under %s is refused in JSON, with and without a token',
     async (path) => {
@@ -197,13 +200,13 @@ describe('what is no request of ours', () => {
     expect((await client.answer())?.status).toBe(200);
   });
 
-  test('whoever hangs up in the middle of his body is not logged as a missing database', async () => {
+  test('a client that hangs up in the middle of its body is not logged as a missing database', async () => {
     const begin = head('POST /api/lanes/hung-up/actions', {
       ...bearer(),
       'content-length': 100,
       'content-type': 'application/json',
     });
-    // That the server has begun to read cannot be seen from here, so it is given more time until it has.
+    // the client cannot see whether the server has begun to read, so it waits longer until it has
     for (let n = 0; n < 100 && !/hung up|The request failed/.test(t.log()); n += 1) {
       const client = connection();
       client.send(`${begin}{`);
@@ -216,7 +219,7 @@ describe('what is no request of ours', () => {
   });
 });
 
-test.each(['.', '..', '%2e', '%2E%2e'])('a lane cannot be called by dots alone: %s', async (lane) => {
+test.each(['.', '..', '%2e', '%2E%2e'])('a lane cannot have a name of dots: %s', async (lane) => {
   const client = connection();
   const body = '{"kind":"x"}';
   client.send(

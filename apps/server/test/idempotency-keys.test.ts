@@ -4,7 +4,7 @@ import { fakeDevice } from '../testing/fake-device.ts';
 import { type MdmStage, mdmStage } from '../testing/mdm-stage.ts';
 import type { TestServer } from '../testing/test-server.ts';
 
-/** Every request that queues something may be sent again (issue 11). */
+/** Every request that queues something can be repeated (issue 11). */
 let t: TestServer;
 let phones: MdmStage;
 beforeAll(async () => {
@@ -16,11 +16,11 @@ afterAll(() => phones.close());
 interface Asked {
   readonly path: string;
   readonly body: object;
-  /** The same route, and another request. */
+  /** Another request on the same route. */
   readonly other: { readonly path: string; readonly body: object };
-  /** How many there are of what it makes. */
+  /** How many of them exist. */
   count(): Promise<number>;
-  /** Deletes what it is for. */
+  /** Deletes its target. */
   remove?(): Promise<unknown>;
 }
 
@@ -125,18 +125,18 @@ const withKey = Object.entries(api).flatMap(([door, calls]) =>
   ),
 );
 
-test('every route that takes a key is tried here', () => {
+test('every route that takes a key is tested here', () => {
   expect(Object.keys(requests).sort()).toEqual(withKey.sort());
 });
 
 describe.each(withKey)('%s', (name) => {
-  test('G25: the same again makes nothing new, another request with the key is refused', async () => {
+  test('G25: the same request creates nothing new; another request with the key is refused', async () => {
     const asked = await (requests[name] as () => Promise<Asked>)();
     const send = (key: string, { path, body } = asked as Asked['other']) =>
       t.post(path, body, { headers: { 'idempotency-key': key } });
     const before = await asked.count();
     const lines = await inPath('/api/audit', 'audit');
-    // one of two that come together makes it, and the other hears of it
+    // of two at the same moment, one creates it and the other gets it
     const both = await Promise.all([send('one'), send('one')]);
     expect(both.map(({ status }) => status).sort()).toEqual([200, 201]);
     expect(both[0]?.body.id).toBe(both[1]?.body.id);
@@ -153,14 +153,14 @@ describe.each(withKey)('%s', (name) => {
     expect(await asked.count()).toBe(before + 3);
     expect((await send('x'.repeat(256))).body.code).toBe('MUSTER_BAD_HEADER');
     if (!asked.remove) return;
-    // what it was for is gone: the first answer is given again, and nothing new is made
+    // its target is deleted: the first answer is given again, and nothing new is created
     expect((await asked.remove()) as object).toMatchObject({ status: 204 });
     expect(await send('one')).toMatchObject({ status: 200, body: { id: both[0]?.body.id } });
     expect((await send('three')).status).toBeGreaterThanOrEqual(404);
   });
 });
 
-test('a request that was refused leaves no key', async () => {
+test('a refused request does not use up its key', async () => {
   const headers = { 'idempotency-key': 'refused' };
   const task = { name: 'x', kind: 'X', targets: { tags: ['none'] } };
   const past = { ...task, deadline: '2001-01-01T00:00:00Z' };
@@ -168,7 +168,7 @@ test('a request that was refused leaves no key', async () => {
   expect((await t.post('/api/tasks', task, { headers })).status).toBe(201);
 });
 
-test('a repetition that comes after the times of its request are over is answered as the first', async () => {
+test('a repetition after the times in the request have passed gets the first answer', async () => {
   const headers = { 'idempotency-key': 'in time' };
   const deadline = new Date(t.clock().getTime() + 60_000).toISOString();
   const batch = { targets: { tags: ['none'] }, action: { kind: 'X', deadline } };
@@ -179,7 +179,7 @@ test('a repetition that comes after the times of its request are over is answere
   expect((await t.post('/api/batches', batch)).status).toBe(400);
 });
 
-test('G25: a key is forgotten with what is finished', async () => {
+test('G25: a key is deleted with what it named', async () => {
   const headers = { 'idempotency-key': 'old' };
   const task = { name: 'x', kind: 'X', targets: { tags: ['none'] } };
   const first = await t.post('/api/tasks', task, { headers });

@@ -22,7 +22,7 @@ const turns = async () => {
   for (let n = 0; n < 2_000; n += 1) await new Promise((resolve) => setImmediate(resolve));
 };
 
-test('G64: an import whose answer nobody reads stands still, and goes on with its reader', async () => {
+test('G64: an import stops while its answer is not read, and continues when it is', async () => {
   const { seen, chunks } = upload();
   const answer = new PassThrough({ highWaterMark: KEPT });
   const done = writeLines(chunks, answer, () => {});
@@ -39,7 +39,7 @@ test('G64: an import whose answer nobody reads stands still, and goes on with it
   expect(bytes).toBe(CHUNKS * BYTES);
 });
 
-test('G64: a reader that stands still for too long, or is gone, ends the import', async () => {
+test('G64: a client that does not read for too long, or leaves, ends the import', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   try {
     const still = upload();

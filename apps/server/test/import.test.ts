@@ -24,7 +24,7 @@ async function upload(body: string | Buffer, type = 'text/csv'): Promise<Line[]>
   return lines.map((line) => JSON.parse(line));
 }
 
-test('a fleet is imported from CSV; each row is answered by its line', async () => {
+test('a fleet is imported from CSV; each row is answered with a line', async () => {
   const lines = await upload(
     [
       'externalId,name,tags,expiresAt',
@@ -62,7 +62,7 @@ test('a fleet is imported from CSV; each row is answered by its line', async () 
   expect((await device.milestones()).map((m) => m.type)).toEqual(['enrolled', 'assigned', 'sent']);
 });
 
-test('a broken upload is sent again: devices are updated, and the old token lives until the new one is used', async () => {
+test('a broken upload is sent again: devices are updated, and the old token stays valid until the new one is used', async () => {
   const row = (name: string) => JSON.stringify({ externalId: 'again-1', name, tags: [name] });
   const [first] = await upload(row('before'), 'application/x-ndjson');
   const [second] = await upload(row('after'), 'application/jsonl');
@@ -77,7 +77,7 @@ test('a broken upload is sent again: devices are updated, and the old token live
   expect((await t.post('/api/checkin', {}, { token: old?.token as string })).status).toBe(401);
 });
 
-test('a known device keeps what its row leaves out, and only the newest of its tokens survives its use', async () => {
+test('a known device keeps what its row leaves out; after several imports only the newest token stays valid once used', async () => {
   const rows = [
     'externalId,name,tags,expiresAt,ack\nkeep-1,Till 1,shop;floor,2030-01-01T00:00:00Z,onDelivery',
     'externalId,name,tags,expiresAt,ack\nkeep-1,Till 2,,,',
@@ -100,7 +100,7 @@ test('a known device keeps what its row leaves out, and only the newest of its t
     (await t.post('/api/checkin', {}, { token: token as string })).status;
   expect([await use(tokens[0]), await use(tokens[2])]).toEqual([200, 200]);
   expect([await use(tokens[0]), await use(tokens[1])]).toEqual([401, 401]);
-  // a hash that it has already is no new token
+  // a hash that it has already is not a new token
   const tokenSha256 = createHash('sha256')
     .update(tokens[2] as string)
     .digest('hex');
@@ -108,7 +108,7 @@ test('a known device keeps what its row leaves out, and only the newest of its t
     { line: 2, id },
   ]);
   expect(await use(tokens[2])).toBe(200);
-  // what a row does say is taken
+  // fields in a row are applied
   const [line] = await upload('externalId,name,tags,ack\nkeep-1,Till 5,;,onReport');
   t.secret(line?.deviceToken as string);
   expect((await t.get(`/api/devices/${id}`)).body).toMatchObject({
@@ -118,7 +118,7 @@ test('a known device keeps what its row leaves out, and only the newest of its t
   });
 });
 
-test('a row may bring the hash of a token that the device has already', async () => {
+test('a row may have the hash of a token that the device already has', async () => {
   const token = t.secret(`mst_device_1_${'A'.repeat(43)}`);
   const tokenSha256 = createHash('sha256').update(token).digest('hex');
   const body = JSON.stringify({ externalId: 'hash-1', name: 'hash', tokenSha256 });
@@ -126,7 +126,7 @@ test('a row may bring the hash of a token that the device has already', async ()
   expect(line).toEqual({ line: 1, id: expect.any(String) });
   expect(await deviceWith(t, line?.id as string, token).checkIn()).toEqual({ action: null, pending: 0 });
   expect(await upload(body, 'application/x-ndjson')).toEqual([line]);
-  // of two in one upload the second is refused, as is one of another device
+  // of two in one upload the second is refused, and so is a token of another device
   const other = JSON.stringify({ externalId: 'hash-2', name: 'thief', tokenSha256 });
   expect(await upload(other, 'application/x-ndjson')).toEqual([
     { line: 1, error: 'This tokenSha256 is or was already in use.' },
@@ -134,7 +134,7 @@ test('a row may bring the hash of a token that the device has already', async ()
   expect((await t.get('/api/devices?text=thief')).body.devices).toEqual([]);
 });
 
-test('an expiry is from 1970 to 8999, as everywhere', async () => {
+test('an expiry is between 1970 and 8999, as everywhere', async () => {
   const row = (expiresAt: string) => JSON.stringify({ name: 'x', expiresAt });
   for (const at of ['9999-12-31T23:59:59Z', '9999-12-31T23:59:59-12:00', '0000-01-01T00:00:00Z'])
     expect(await upload(row(at), 'application/x-ndjson')).toEqual([
@@ -155,7 +155,7 @@ test('equal externalIds in one upload are one device', async () => {
   expect((await t.get(`/api/devices/${lines[0]?.id}`)).body.name).toBe('three');
 });
 
-test('what cannot be read is said, and what came before stands', async () => {
+test('an unreadable row gets an error line, and the rows before it stay', async () => {
   expect(await upload('name\ngood\n"open\n')).toEqual([
     { line: 2, id: expect.any(String), deviceToken: expect.any(String) },
     { line: 3, error: 'The row has an unclosed quote.' },
@@ -209,7 +209,7 @@ test.each([
   expect(await upload('name\n')).toEqual([]); // and the next one may come at once
 });
 
-test('an import is answered while it is sent, and an upload that breaks off leaves whole rows', async () => {
+test('an import is answered during the upload, and a broken upload leaves complete rows', async () => {
   const sending = request(`${t.server.url}/api/devices/import`, {
     method: 'POST',
     headers: { authorization: `Bearer ${t.operator}`, 'content-type': 'application/x-ndjson' },
@@ -230,7 +230,7 @@ test('an import is answered while it is sent, and an upload that breaks off leav
   expect((await t.get('/api/devices?text=cut-last')).body.devices).toEqual([]);
 });
 
-test('many thousand rows go through with bounded chunks', async () => {
+test('many thousand rows are processed in bounded chunks', async () => {
   const size = 5_000;
   let csv = 'name,externalId,tags\n';
   for (let n = 0; n < size; n += 1) csv += `Bulk ${n},bulk-${n},bulk\n`;
@@ -242,7 +242,7 @@ test('many thousand rows go through with bounded chunks', async () => {
   expect(batch.body.total).toBe(size);
 });
 
-test('G64: a tenant has one import at a time, and the next when it has ended', async () => {
+test('G64: a tenant has one import at a time', async () => {
   const first = request(`${t.server.url}/api/devices/import`, {
     method: 'POST',
     headers: { authorization: `Bearer ${t.operator}`, 'content-type': 'application/x-ndjson' },

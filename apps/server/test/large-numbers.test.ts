@@ -26,12 +26,12 @@ test.each([
   '1e17',
   '1E+400',
   '-1e400',
-])('G67: a payload with %s is refused, for it would be another number', async (payload) => {
+])('G67: a payload with %s is refused, because it would become another number', async (payload) => {
   expect(await t.post(enqueue, `{"kind":"x","payload":${payload}}`)).toMatchObject(refused);
   expect(await t.post(enqueue, `{"payload":${payload},"kind":"x"}`)).toMatchObject(refused);
 });
 
-test('G67: so is a result, and a number in any other place', async () => {
+test('G67: so is a result, and such a number anywhere else', async () => {
   const { body } = await t.post(enqueue, { kind: 'x' });
   await t.post('/api/lanes/printer/claim', { worker: 'w' });
   const report = (result: string) =>
@@ -42,7 +42,7 @@ test('G67: so is a result, and a number in any other place', async () => {
   expect((await t.get(`/api/actions/${body.id}`)).body.result).toBe(9007199254740991);
 });
 
-test('G67: what is exact comes back as it was: safe whole numbers, fractions, digits in texts and names', async () => {
+test('G67: exact values return unchanged: safe integers, fractions, digits in strings and names', async () => {
   const payload =
     '{"most":9007199254740991,"least":-9007199254740991,"text":"9007199254740993","9007199254740993":"e+99 \\\\",' +
     '"fraction":0.12345678901234567,"small":1e-300,"list":[1.5e3,-0.1,0]}';

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type TestServer, testServer } from '../testing/test-server.ts';
 
 /**
- * Pages of the database that the first page of each list touches, counted by the database itself, with few actions and with
- * many (issue 14). On the server alone: the plans of PGlite are the same, and the statements are shown there by others.
+ * Pages of the database that the first page of each list touches, as counted by the database, with few actions and with many
+ * (issue 14). Only on a server: the plans of PGlite are the same, and other suites run the statements there.
  */
 interface Statement {
   readonly name?: string;
@@ -16,7 +16,7 @@ interface Statement {
 let t: TestServer;
 let heard: Statement[] | null = null;
 
-/** Notes what is asked while somebody listens. */
+/** Records statements while it is switched on. */
 function listened(db: Database): Database {
   const note = (statement: Statement) => void heard?.push(statement);
   const noting = <T extends object>(to: T): T =>
@@ -132,7 +132,7 @@ async function makeOneOfEach(): Promise<void> {
   await make('webhook', '/api/webhooks', { url: 'https://example.com', events: ['action.failed'] });
 }
 
-/** The lesser of two: a connection whose caches were dropped reads the catalogue as well. */
+/** The lower of two counts: a connection whose caches were dropped reads the catalogue too. */
 async function pagesOf(method: string, path: string, body?: object): Promise<number> {
   return Math.min(await pagesOnce(method, path, body), await pagesOnce(method, path, body));
 }
@@ -160,7 +160,7 @@ async function pagesOnce(method: string, path: string, body?: object): Promise<n
 }
 
 async function pagesOfAll(): Promise<Map<string, number>> {
-  // what a transaction of another suite hides from the feed is not read, and costs nothing
+  // events that a transaction of another suite holds back are not read and cost nothing
   await settledUpTo(t.engine.db);
   await t.engine.db.query({ text: 'vacuum analyze' });
   const pages = new Map<string, number>();
@@ -169,7 +169,7 @@ async function pagesOfAll(): Promise<Map<string, number>> {
   return pages;
 }
 
-test('every list that has pages is among those whose cost is looked at', () => {
+test('every list with pages is in this test', () => {
   const shapeOf = (path: string) => path.split('?')[0]?.replaceAll(/:\w+/g, ':one');
   const paged = Object.values(api)
     .flatMap((door) => Object.values(door) as Endpoint[])
@@ -178,13 +178,13 @@ test('every list that has pages is among those whose cost is looked at', () => {
         method === 'GET' && Object.hasOwn((query as { shape?: object } | undefined)?.shape ?? {}, 'cursor'),
     );
   const looked = new Set(LISTS.map(([, path]) => shapeOf(path)));
-  // a stream, and what is looked for by its channel, as below
+  // a stream, and actions by channel, as below
   for (const path of ['/api/live', '/v2/events']) looked.add(path);
   expect(paged.map(({ path }) => shapeOf(path)).filter((path) => !looked.has(path))).toEqual([]);
   expect(paged.length).toBeGreaterThan(20);
 });
 
-/** By a setting a million: it takes minutes, and shows the same. */
+/** MUSTER_TEST_ACTIONS=1000000 takes minutes and shows the same. */
 const MANY = Number(process.env.MUSTER_TEST_ACTIONS ?? 40_000);
 
 test('G47: the first page of every list costs no more with 40,000 actions than with 3,000', async () => {
@@ -196,9 +196,9 @@ test('G47: the first page of every list costs no more with 40,000 actions than w
   const deviceLane = lanes[0].lane_id;
   const lane = (await t.post('/api/lanes/printer/actions', { kind: 'X' })).body;
   const { laneId } = (await t.engine.get(db, 1, lane.id)) as { laneId: string };
-  // straight into the tables: only the reads count here
+  // straight into the tables: only reads are measured here
   const fill = async (from: number, to: number) => {
-    // a tag on most of them, behind 1,300 others, and one on the 20 that failed last
+    // a tag on most of them, after 1,300 others, and one on the 20 that failed last
     const [older, recent] = [`older-${to}`, `recent-${to}`];
     made.set('older', older).set('recent', recent);
     const series = `generate_series(${from}, ${to}) n`;
@@ -232,7 +232,7 @@ test('G47: the first page of every list costs no more with 40,000 actions than w
   const many = await pagesOfAll();
   const dearer = [...many].filter(([path, pages]) => pages > (few.get(path) ?? 0) * 1.5 + 60);
   expect(dearer.map(([path, pages]) => [path, few.get(path), pages])).toEqual([]);
-  // and it is a page of what was asked for
+  // and the page has the requested rows
   const sizes = {
     ':older': 100,
     ':older&state=expired': 20,
@@ -244,14 +244,14 @@ test('G47: the first page of every list costs no more with 40,000 actions than w
     const { actions, looked } = (await t.get(filled(`/api/actions?tag=${tag}`))).body;
     expect([tag, actions.length, looked]).toEqual([tag, size, undefined]);
   }
-  // what is not there is looked for among so many, and the cursor leads on
+  // a search without a match examines a bounded number, and the cursor continues
   for (const query of ['kind=none', 'channel=none', 'kind=none&state=failed']) {
     const { actions, cursor, looked } = (await t.get(`/api/actions?${query}`)).body;
     expect([query, actions, cursor !== null, looked]).toEqual([query, [], true, 10_000]);
   }
 });
 
-/** Planned without looking at the values, as the database does with a statement that was asked often. */
+/** Planned without looking at the values, as the database does with a frequent prepared statement. */
 async function pagesAskedOften(path: string, name: string): Promise<number> {
   heard = [];
   await t.get(path);
@@ -270,7 +270,7 @@ async function pagesAskedOften(path: string, name: string): Promise<number> {
   });
 }
 
-test('G47: a page of orders costs the same wherever it lies', async () => {
+test('G47: a page of orders costs the same wherever it starts', async () => {
   const { db } = t.engine;
   await db.query({
     text: `insert into muster.orders (tenant_id, order_id, order_number, type, action_id, place, created_at, updated_at, completed_at)
@@ -281,7 +281,7 @@ test('G47: a page of orders costs the same wherever it lies', async () => {
   const pages = (query: string, name = 'muster_list_orders') => pagesAskedOften(`/api/orders?${query}`, name);
   expect(await pages('limit=100&cursor=4300')).toBeLessThan((await pages('limit=100&cursor=419900')) + 60);
   expect(await pages('limit=100&cursor=219000')).toBeLessThan((await pages('limit=100&cursor=2100')) + 60);
-  // and that of the few that were deleted, whatever is between them
+  // and so does the list of the few deleted ones, whatever is between them
   await db.query({ text: 'update muster.orders set deleted_at = now() where order_number % 1000 < 2' });
   await db.query({ text: 'vacuum analyze muster.orders' });
   for (const cursor of ['21', '419900'])

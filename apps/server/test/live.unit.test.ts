@@ -8,7 +8,7 @@ const event = (more: Partial<StreamEvent>) =>
 const actions = (count: number, length = 1) =>
   Array.from({ length: count }, (_one, n) => event({ actionId: String(n).padStart(length, '1') }));
 
-test('hints name each thing once, five hundred at most and eight kilobytes at most', () => {
+test('a message names each thing once, with at most five hundred entries and eight kilobytes', () => {
   const hints = new Hints();
   expect([hints.isEmpty, hints.take()]).toEqual([true, null]);
   const about = { actionId: '7', space: 'device', laneName: '3' };
@@ -36,7 +36,7 @@ test('hints name each thing once, five hundred at most and eight kilobytes at mo
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-test('messages have a pause between them, and whatever comes meanwhile is for the next', () => {
+test('there is a pause between messages, and what happens meanwhile is in the next one', () => {
   const sent: string[][] = [];
   let waiting: string[] = [];
   let hasRoom = true;
@@ -55,7 +55,7 @@ test('messages have a pause between them, and whatever comes meanwhile is for th
     paced.soon();
   };
   add('a');
-  expect(sent).toEqual([['a']]); // nobody waits for the first
+  expect(sent).toEqual([['a']]); // the first one is sent without a pause
   add('b');
   add('c');
   vi.advanceTimersByTime(499);

@@ -14,7 +14,7 @@ afterEach(() => rmSync(folder, { force: true, recursive: true }));
 
 const locks = () => readdirSync(folder);
 
-test('a folder has one owner, and can be had again when it is given up', () => {
+test('a folder has one owner, and can be locked again after its release', () => {
   const lock = takeLock(folder);
   expect(ownerOf(folder)).toBe(process.pid);
   expect(() => takeLock(folder)).toThrow(FolderInUseError);
@@ -25,7 +25,7 @@ test('a folder has one owner, and can be had again when it is given up', () => {
   expect(locks()).toEqual(['lock.2']);
 });
 
-test('the lock of a dead process is taken over, also when its pid is used again', () => {
+test('the lock of a dead process is taken over, even if its pid is used again', () => {
   writeFileSync(path.join(folder, 'lock.7'), JSON.stringify({ pid: 2 ** 22 + 1, start: 'x' }));
   takeLock(folder).release();
   expect(locks()).toEqual(['lock.8']);
@@ -37,7 +37,7 @@ test('the lock of a dead process is taken over, also when its pid is used again'
   expect(locks()).toEqual(['lock.10']);
 });
 
-test('a living process is known by its start, a dead one is not', async () => {
+test('a living process is recognised by its start time, a dead one is not', async () => {
   expect(processStart(process.pid)).toBe(processStart(process.pid));
   const child = spawn('sleep', ['30']);
   expect(processStart(child.pid as number)).not.toBeNull();

@@ -5,8 +5,8 @@ import { LongPolls } from '../src/http/long-poll.ts';
 import type { SignIns } from '../src/tokens/sign-ins.ts';
 import type { Tokens } from '../src/tokens/tokens.ts';
 
-/** Who signs out between the look at his cookie and the wait: nobody tells him any more, so he is looked at once more. */
-test('G63: a sign-in that has ended just before it waits is refused and does not wait', async () => {
+/** A sign-out between the check of the cookie and the wait has no waiter to notify, so the cookie is checked once more. */
+test('G63: a sign-in that ends just before it waits is refused and does not wait', async () => {
   const tokens = { version: 0, watch: () => {} } as unknown as Tokens;
   let isSignedIn = true;
   const signIns = {

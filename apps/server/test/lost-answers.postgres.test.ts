@@ -4,22 +4,22 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { TcpProxy } from '../testing/torture/tcp-proxy.ts';
 
 /**
- * A line to the database that is cut between what the server did and its answer. The engine is not started: no listener
- * that comes back and no other duty wakes anybody by chance.
+ * A connection to the database that is cut between the server's work and its answer. The engine is not started, so no
+ * reconnecting listener and no other duty wakes a claim by chance.
  */
 let database: Awaited<ReturnType<typeof testDatabase>>;
 let line: TcpProxy;
 let db: Database;
 let engine: ReturnType<typeof createEngine>;
 let looked = () => {};
-/** Of a round of housekeeping. */
+/** Runs one round of housekeeping. */
 let beforeCommit = () => {};
 const clock = testClock();
 beforeAll(async () => {
   database = await testDatabase();
 });
 afterAll(() => database.drop());
-// connections of a test before may have lost half an answer already
+// connections of an earlier test may have lost half an answer already
 beforeEach(async () => {
   const url = new URL(database.url as string);
   line = await TcpProxy.start();
@@ -51,7 +51,7 @@ afterEach(async () => {
   await line.close();
 });
 
-/** What is sent arrives; of the next answer on each connection one byte comes back. */
+/** Requests arrive; of the next answer on each connection only one byte comes back. */
 const loseAnswers = () => line.cutHalfWay(1);
 
 /** A claim that has looked, found nothing, and waits. */
@@ -72,14 +72,14 @@ async function parked(name: string, channel = 'any') {
   return { claim, laneId };
 }
 
-test('G39: an enqueue whose answer is lost wakes who waits for it', async () => {
+test('G39: an enqueue whose answer is lost wakes the claims that wait for it', async () => {
   const { claim, laneId } = await parked('gathered');
   loseAnswers();
   await expect(engine.enqueue(db, { tenantId: 1, laneId, kind: 'x' })).rejects.toThrow();
   expect(await claim).toMatchObject({ laneId });
 });
 
-test('G39: so does a transaction of several steps, if it is the answer to its commit', async () => {
+test('G39: so does a transaction of several steps, if the answer to its commit is lost', async () => {
   const { claim, laneId } = await parked('steps');
   let isCommitting = false;
   const steps = db.transaction(async (tx) => {

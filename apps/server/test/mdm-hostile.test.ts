@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type MdmStage, mdmStage } from '../testing/mdm-stage.ts';
 import { playPhones } from '../testing/phones/crowd.ts';
 
-/** A proxy of the test's own shows the certificate, so that bodies need no signature. */
+/** The test's proxy passes the certificate, so bodies need no signature. */
 const HEADER = 'x-client-cert';
 let s: MdmStage;
 let phone: Phone;
@@ -37,7 +37,7 @@ async function put(
   return (await send({ url: s.t.server.url + path, method: 'PUT', body, headers })).status;
 }
 
-/** Everything that they could have changed. When a phone was here, and whether a duty still looks after it, changes by itself. */
+/** Everything that they could have changed, without the last contact of a phone and the mark of the duty that watches it. */
 async function everything() {
   const all = ['mdm_devices', 'mdm_certificates', 'mdm_commands', 'mdm_enrolments', 'push_tokens'].map(
     async (table) => {
@@ -48,7 +48,7 @@ async function everything() {
   return Promise.all(all);
 }
 
-test('G80: whatever is sent to a phone’s address is refused with 400 or 413, and changes nothing', async () => {
+test('G80: invalid messages to the address of a phone are refused with 400 or 413 and change nothing', async () => {
   await s.cached(phone);
   const before = await everything();
   const checkin = { [HEADER]: certificate(), 'content-type': 'application/x-apple-aspen-mdm-checkin' };
@@ -81,7 +81,7 @@ test('G80: whatever is sent to a phone’s address is refused with 400 or 413, a
   for (const [name, body] of bodies) {
     for (const headers of [checkin, { ...checkin, 'content-type': 'text/plain' }]) {
       const answer = await put(body, headers);
-      // a phone of ours that says what cannot be read is not stuck: it may get its command
+      // an enrolled phone whose answer cannot be read is not stuck: it may get its command
       const mayPass = headers !== checkin && !['entity', 'laughs', 'deep', 'huge'].includes(name);
       expect([name, answer, mayPass || [400, 413].includes(answer)]).toEqual([
         name,
@@ -93,13 +93,13 @@ test('G80: whatever is sent to a phone’s address is refused with 400 or 413, a
   }
   for (const path of ['/mdm/nobody', '/mdm/%00', `/mdm/${'x'.repeat(3_000)}`, '/mdm/default?e=%00'])
     expect([400, 404, 414]).toContain(await put(idle(), undefined, path));
-  // it was here, and has what it was given
+  // it had contact, and still holds its command
   const here = { fetched_at: null, watched_at: null, call_after: null, refusals: null };
   const fetched = (rows: object[]) => rows.map((row) => ({ ...row, ...here }));
   expect((await everything()).map(fetched)).toEqual(before.map(fetched));
 });
 
-test('G80: who a phone is nobody else can say', async () => {
+test('G80: no other sender can claim the identity of a phone', async () => {
   const before = await everything();
   const raw = async (wish: Parameters<typeof testCertificate>[0]) =>
     `:${(await testCertificate(wish)).certificate.raw.toString('base64')}:`;
@@ -148,7 +148,7 @@ test('G78: twenty phones with a bad network: every command is done, and no devic
   expect(report).toMatchObject({ commands: 40, connections: expect.any(Number) });
 });
 
-test('a signature is that of these bytes', async () => {
+test('a signature is valid only for its own bytes', async () => {
   const signing = await s.enrolled();
   const sent = await signing.phone.put(`${s.t.server.url}/mdm`, { UDID: signing.phone.udid, Status: 'Idle' });
   expect(sent.status).toBe(200);
@@ -171,23 +171,23 @@ async function signatureOf(signing: Phone): Promise<Record<string, string>> {
   return seen[0] as Record<string, string>;
 }
 
-test("G80: another tenant's phone is a stranger, and nobody takes over a phone by its id", async () => {
+test('G80: a phone of another tenant is unknown, and no phone takes over another by its id', async () => {
   const name = `tenant-${randomUUID().slice(0, 8)}`;
   const tenant = await s.t.post('/api/tenants', { name });
   s.t.secret(tenant.body.token);
   expect(await put(idle(), undefined, `/mdm/${name}`)).toBe(400);
-  // somebody who may enrol a phone of his own says that it is this one
+  // an impostor with an enrolment of its own claims this id
   const { id, url } = await s.invite();
   const thief = new Phone({ udid: phone.udid });
   await expect(thief.enrol(url, { identity: await s.identity() })).rejects.toThrow('400');
-  // or brings the certificate of another
+  // or has the certificate of another phone
   const { url: second } = await s.invite();
   const twin = new Phone();
   await expect(twin.enrol(second, { identity: phone.identity as never })).rejects.toThrow(
     'Authenticate: 400',
   );
   expect(await put(idle())).toBe(200);
-  // or has a certificate of our own authority, for another tenant or for an enrolment that is over, and knows the address of the phone
+  // or has a certificate of our authority, for another tenant or an enrolment that has ended, and knows the address of the phone
   const theirs = await s.invite(tenant.body.token);
   const ended = await s.enrolment(id);
   const names = [await nameOf(theirs.url), await nameOf(ended)];
@@ -204,7 +204,7 @@ test("G80: another tenant's phone is a stranger, and nobody takes over a phone b
   expect(await everything()).toEqual(before);
 });
 
-/** Of the certificate that a phone would get by this profile. */
+/** The certificate that a phone would get with this profile. */
 async function nameOf(url: string): Promise<string> {
   const named = new Phone();
   named.authenticate = named.tokenUpdate = async () => {};
@@ -212,7 +212,7 @@ async function nameOf(url: string): Promise<string> {
   return new URL(named.profile?.mdm.serverUrl ?? '').searchParams.get('e') as string;
 }
 
-test('requests for certificates: nonsense is refused, and an address that sends a lot of it has to wait', async () => {
+test('invalid certificate requests are refused, and an address that sends many of them must wait', async () => {
   const ask = (path: string, more: object = {}) => send({ url: `${s.t.server.url}/scep${path}`, ...more });
   expect((await ask('')).status).toBe(400);
   expect((await ask('?operation=GetNextCACert')).status).toBe(400);

@@ -33,7 +33,7 @@ test('#12: a refused command comes once in a session, and after everything else 
   expect(await action(refused)).toMatchObject({ state: 'succeeded' });
 });
 
-test('#12: however much a phone does after a refusal, the refused command is no dead letter', async () => {
+test('#12: however much a phone does after a refusal, the refused command does not become a dead letter', async () => {
   const { phone, id } = await s.enrolled();
   const refused = await queue(id, 'InstallProfile');
   for (let n = 0; n < 34; n += 1) await queue(id, 'ProfileList');
@@ -42,7 +42,7 @@ test('#12: however much a phone does after a refusal, the refused command is no 
   expect(await action(refused)).toMatchObject({ state: 'pending', failures: 0 });
 });
 
-test('#12: what the server itself asks of a phone and it refuses holds up nothing either', async () => {
+test('#12: commands of the server itself that the phone refuses do not block others either', async () => {
   const { phone, id, enrol } = await s.invited();
   await enrol({ AwaitingConfiguration: true });
   await queue(id, 'ProfileList');

@@ -2,18 +2,18 @@ import { Phone, send } from '@muster/mdm/simulation';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type MdmStage, mdmStage } from '../testing/mdm-stage.ts';
 
-/** The saga with both halves: from a mutation to a phone and back. */
+/** Pipeline and phone layer together: from a mutation to a phone and back. */
 let s: MdmStage;
 beforeAll(async () => {
   s = await mdmStage({ clock: true, settings: { MUSTER_MDM_HOLD_SECONDS: '25' } });
 });
 afterAll(async () => {
-  // one that came again meanwhile is held until the server ends
+  // a phone that came again meanwhile is held until the server ends
   await s.close();
   await Promise.all(ears.map(({ stop }) => stop().catch(() => {})));
 });
 
-/** Comes whenever it is pushed to. */
+/** Connects whenever it is pushed. */
 const ears: { stop(): Promise<void> }[] = [];
 const listen = ({ channel }: Phone) => void ears.push(channel.listen(s.apns));
 
@@ -43,7 +43,7 @@ async function active() {
     identity: await s.identity(),
   });
   await expect.poll(() => policy(id)).toBe('active');
-  await phone.connect(); // as whoever was pushed to does
+  await phone.connect(); // as a pushed phone does
   return { id, phone };
 }
 
@@ -64,7 +64,7 @@ test('G74: from a mutation to a locked phone, which leaves when it is released',
   expect((await s.t.get(`/api/devices?text=S-${id}`)).body.devices).toMatchObject([{ id }]);
 });
 
-test('G79: a phone that has removed its profile has left, though its CheckOut got lost', async () => {
+test('G79: a phone that has removed its profile has left, even if its CheckOut is lost', async () => {
   const { id, phone } = await active();
   phone.checkOut = async () => {};
   const { executionId } = await assign(id, RELEASE);
@@ -78,7 +78,7 @@ test('G79: a phone that has removed its profile has left, though its CheckOut go
   await expect.poll(() => policy(id)).toBe('active');
 });
 
-test('a phone that was away is told as soon as it comes, in the connection it came with', async () => {
+test('a phone that was offline gets its command as soon as it connects, in the same connection', async () => {
   const { id, phone } = await active();
   const { executionId } = await assign(id, LOCK);
   const text = `select 1 from ${s.t.engine.schema}.mdm_commands where udid = $1`;
@@ -96,7 +96,7 @@ test('a phone that was away is told as soon as it comes, in the connection it ca
   });
 });
 
-test('a token that APNs does not know ends the execution; the next token of the phone brings it back', async () => {
+test("a token that APNs does not know ends the execution; the phone's next token starts a new one", async () => {
   const { id, phone } = await active();
   s.apns.answer(hex(phone), { status: 400, reason: 'BadDeviceToken' });
   const { executionId } = await assign(id, LOCK);
@@ -107,7 +107,7 @@ test('a token that APNs does not know ends the execution; the next token of the 
   await expect.poll(() => policy(id)).toBe('locked');
 });
 
-test('#12: a phone in its Setup Assistant is active when it has left that, in its first life and in a new one', async () => {
+test('#12: a phone becomes active when it leaves its Setup Assistant, in its first life and in a new one', async () => {
   const { phone, id, enrol } = await s.invited();
   await enrol({ AwaitingConfiguration: true });
   await s.heard({ udid: phone.udid, event_type: 'DEVICE_TOKEN_UPDATE' });
@@ -125,13 +125,13 @@ test('#12: a phone in its Setup Assistant is active when it has left that, in it
   await expect.poll(() => policy(other.id)).toBe('active');
 });
 
-test('#12: a lock that is cancelled is not handed out from then on, whatever the server does later', async () => {
+test('#12: a cancelled lock is not handed out from then on, whatever the server does later', async () => {
   const { id, phone } = await active();
   const { executionId } = await assign(id, LOCK);
   await expect.poll(isFetchable(phone)).toBe(true);
   const { current } = (await s.t.get(`/api/devices/${id}`)).body;
   expect((await s.t.post(`/api/actions/${current.id}/cancel`, {})).body.outcome).toBe('requested');
-  expect(await phone.channel.report(NO_COMMAND, { status: 'NotNow' })).toBeNull(); // nobody holds whoever says this
+  expect(await phone.channel.report(NO_COMMAND, { status: 'NotNow' })).toBeNull(); // a phone that says this is not held
   await s.t.engine.runDuty('withdraw-cancelled');
   await expect.poll(isFetchable(phone)).toBe(false);
   await s.t.engine.runDuty('mdm-expire-commands');
@@ -141,7 +141,7 @@ test('#12: a lock that is cancelled is not handed out from then on, whatever the
   expect(phone.locked).toBe(false);
 });
 
-test('G77: a lock that is cancelled before the phone has fetched it is not handed out any more', async () => {
+test('G77: a lock that is cancelled before the phone has fetched it is not handed out', async () => {
   const { id, phone } = await active();
   const { executionId } = await assign(id, LOCK);
   const text = `select expires_at <= $2 as is_over from ${s.t.engine.schema}.mdm_commands where udid = $1`;
@@ -156,7 +156,7 @@ test('G77: a lock that is cancelled before the phone has fetched it is not hande
   await expect.poll(() => execution(executionId)).toMatchObject({ action: { state: 'cancelled' } });
   expect(await phone.connect()).toEqual([]);
   expect([phone.locked, await policy(id)]).toEqual([false, 'active']);
-  // what it has fetched it may have done: it does not get it again, and what it says of it counts
+  // it may have carried out what it has fetched: it does not get it again, and its answer counts
   const second = await assign(id, LOCK);
   await expect.poll(isFetchable(phone)).toBe(true);
   const command = await phone.channel.idle();
@@ -172,7 +172,7 @@ test.each([
   ['has left', 1, 'released'],
   ['has left with a lock that was a dead letter', 3, 'released'],
   ['has left and come again', 3, 'active'],
-] as const)('G77: what a phone says late, after it %s, does not make it locked', async (_, attempts, is) => {
+] as const)('G77: a late answer of a phone that %s does not make it locked', async (_, attempts, is) => {
   const { id, phone } = await active();
   const { executionId } = await assign(id, LOCK);
   let command: Awaited<ReturnType<typeof phone.channel.idle>> = null;
@@ -197,7 +197,7 @@ test.each([
   expect(await policy(id)).toBe(is);
 });
 
-test('nobody enrols as a device that is deregistered, with whatever profile', async () => {
+test('no phone can enrol as a deregistered device, with any profile', async () => {
   const { id } = (await s.t.post('/api/devices', { name: 'gone' })).body;
   const { enrolmentToken } = await assign(id, REGISTER);
   const url = `${s.t.server.url}/mdm/enrol/${s.t.secret(enrolmentToken)}`;
@@ -215,5 +215,5 @@ const isFetchable = (phone: Phone) => async () => {
   const text = `select 1 from ${s.t.engine.schema}.mdm_commands where udid = $1 and closed_at is null and expires_at > $2`;
   return (await s.t.engine.db.query({ text, values: [phone.udid, s.t.clock()] })).rows.length > 0;
 };
-const NO_COMMAND = { commandUuid: 'of nobody', requestType: 'DeviceLock', keys: {} };
+const NO_COMMAND = { commandUuid: 'unknown', requestType: 'DeviceLock', keys: {} };
 const hex = (phone: Phone) => Buffer.from(phone.channel.token).toString('hex');

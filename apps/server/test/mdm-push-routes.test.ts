@@ -25,7 +25,7 @@ const put = (body: string, headers: Record<string, string> = basic(t.operator)) 
     headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
   });
 
-test('a push certificate is put as NanoMDM takes it, with a token as the password of Basic', async () => {
+test('a push certificate is uploaded as with NanoMDM, with a token as the Basic password', async () => {
   const { all, pem } = await certificateFor('com.apple.mgmt.External.one');
   const answer = await put(all);
   expect(answer).toMatchObject({ status: 200, body: { topic: 'com.apple.mgmt.External.one' } });
@@ -50,7 +50,7 @@ test('a push certificate is put as NanoMDM takes it, with a token as the passwor
   );
 });
 
-test('whoever may not put one, or puts something else, is told so', async () => {
+test('an upload without permission, or of something else, is refused', async () => {
   const { all, pem } = await certificateFor('com.apple.mgmt.External.two');
   const { token } = await t.token({ kind: 'operator', role: 'operator', name: 'no admin' });
   expect(await put(all, basic(token))).toMatchObject({ status: 403, body: { code: 'MUSTER_FORBIDDEN' } });
@@ -66,7 +66,7 @@ test('whoever may not put one, or puts something else, is told so', async () => 
     expect(refused).toMatchObject({ status: 401, body: { code: 'MUSTER_UNAUTHORIZED' } });
     expect(refused.headers.get('www-authenticate')).toBe('Basic realm="muster"');
   }
-  // elsewhere Basic is no way in
+  // on other routes Basic is refused
   expect((await t.get('/api/audit', { token: null, headers: basic(t.operator) })).status).toBe(401);
   for (const body of ['', pem, 'x'.repeat(10_000), '{}', '\u0000'])
     expect(await put(body)).toMatchObject({
@@ -79,7 +79,7 @@ test('whoever may not put one, or puts something else, is told so', async () => 
   expect(rows).toEqual([{ topic: 'com.apple.mgmt.External.one' }]);
 });
 
-test('a companion app says with the token of its device how messages get to it', async () => {
+test('the companion app registers its push token with the token of its device', async () => {
   const { body: device } = await t.post('/api/devices', { name: 'phone' });
   t.secret(device.deviceToken);
   const putToken = (token: string, by: string) =>
@@ -107,7 +107,7 @@ const enqueue = (ids: string, body: string, headers: Record<string, string> = ba
 const push = (ids: string) => t.get(`/v1/push/${ids}`, { token: null, headers: basic(t.operator) });
 const tokensOf = (pushes: readonly { token: string }[]) => pushes.map(({ token }) => token);
 
-test('a command is queued and pushed as NanoMDM does it, and the phone does it', async () => {
+test('a command is queued and pushed as with NanoMDM, and the phone carries it out', async () => {
   const [{ phone, id }, { phone: other }] = [await s.enrolled(), await s.enrolled()];
   await s.apns.arrived(2); // one for each that has just enrolled
   await Promise.all([phone.connect(), other.connect()]);
@@ -134,7 +134,7 @@ test('a command is queued and pushed as NanoMDM does it, and the phone does it',
   expect(audit.audit.map((line: { target: string }) => line.target)).toContain(`device ${id}`);
 });
 
-test('what is wrong with one id is said of it, and nobody is woken up who should not be', async () => {
+test('an error of one id is reported for that id, and no other phone is pushed', async () => {
   const { phone } = await s.enrolled();
   await expect.poll(() => tokensOf(s.apns.pushes).length).toBeGreaterThan(0);
   await phone.connect();
@@ -151,7 +151,7 @@ test('what is wrong with one id is said of it, and nobody is woken up who should
   s.apns.forget();
   const quiet = await enqueue(`${phone.udid}?nopush=1`, plist('SecurityInfo'));
   expect(quiet).toMatchObject({ status: 200, body: { status: { [phone.udid]: {} }, no_push: true } });
-  // nor later, by whoever looks what is left for a phone that was here
+  // nor later, by the duty that looks for unfinished work of phones that connected
   const past = `update muster.mdm_devices set watched_at = now() - interval '1 minute' where udid = $1`;
   await t.engine.db.query({ text: past, values: [phone.udid] });
   await t.engine.runDuty('mdm-watch-phones');
@@ -179,7 +179,7 @@ test('what is wrong with one id is said of it, and nobody is woken up who should
   });
 });
 
-test('what is no command is refused, and erasing a phone needs an admin and its serial number', async () => {
+test('an invalid command is refused, and erasing a phone needs an admin and its serial number', async () => {
   const { phone } = await s.enrolled();
   for (const body of [
     '',
@@ -200,7 +200,7 @@ test('what is no command is refused, and erasing a phone needs an admin and its 
   expect(right.body.status[phone.udid].command_error).toBeUndefined();
 });
 
-test('a CommandUUID is of one command: the same again is no second one, and another one is refused', async () => {
+test('a CommandUUID belongs to one command: repeating it queues nothing, and another command is refused', async () => {
   const { phone } = await s.enrolled();
   const first = await enqueue(phone.udid, plist('SecurityInfo', 'used-0001'));
   const again = await enqueue(phone.udid, plist('SecurityInfo', 'used-0001'));
@@ -213,13 +213,13 @@ test('a CommandUUID is of one command: the same again is no second one, and anot
   expect((await phone.connect()).map(({ requestType }) => requestType)).toEqual(['SecurityInfo']);
   const after = await enqueue(phone.udid, plist('DeviceLock', 'used-0001'));
   expect(after.body.status[phone.udid]).toEqual({ command_error: used });
-  // by whichever way it got its id
+  // whichever route gave it its id
   const ofPipeline = await s.cached(phone);
   const taken = await enqueue(phone.udid, plist('DeviceLock', ofPipeline));
   expect(taken.body.status[phone.udid]).toEqual({ command_error: used });
 });
 
-test('ClearPasscode is enqueued with a token or without, and the token that is kept goes to the phone', async () => {
+test('ClearPasscode is enqueued with a token or without, and the stored token is sent to the phone', async () => {
   const { phone } = await s.enrolled();
   await phone.connect();
   const token = Buffer.from('a token that somebody knows').toString('base64');
@@ -238,7 +238,7 @@ test('ClearPasscode is enqueued with a token or without, and the token that is k
   expect(rows.map(({ payload }) => payload.parameters)).toEqual([{}, {}]);
 });
 
-test('a thousand ids are taken at once, whatever words they are', async () => {
+test('a thousand ids are accepted at once, in any form', async () => {
   const { phone } = await s.enrolled();
   const ids = Array.from({ length: 998 }, (_, n) => `${n}`.padStart(40, '0'));
   const many = await push([...ids, '__proto__', phone.udid].join(','));
@@ -268,7 +268,7 @@ async function otherTenant(name = 'other'): Promise<{ token: string }> {
   return { token };
 }
 
-test('operators see which phones can be woken up, until when, and wake one', async () => {
+test('operators see which phones can be woken up, and until when, and push to one', async () => {
   const [{ phone, id }, { id: newer }] = [await s.enrolled(), await s.enrolled()];
   const of = async (device: string) => (await t.get(`/api/devices/${device}/mdm`)).body;
   await phone.connect();
@@ -302,7 +302,7 @@ test('operators see which phones can be woken up, until when, and wake one', asy
     ...{ topic: 'com.apple.mgmt.External.four', own: true, notAfter: expect.any(String), stopReason: null },
   });
 
-  // a viewer looks; another tenant knows none of them
+  // a viewer can only read; another tenant knows none of them
   const { token: viewer } = await t.token({ kind: 'operator', role: 'viewer', name: 'v' });
   expect((await t.get('/api/phones', { token: viewer })).status).toBe(200);
   expect((await t.post(`/api/devices/${id}/mdm/push`, {}, { token: viewer })).status).toBe(403);
@@ -311,7 +311,7 @@ test('operators see which phones can be woken up, until when, and wake one', asy
   expect((await t.post(`/api/devices/${id}/mdm/push`, {}, { token })).status).toBe(404);
 });
 
-test('a certificate that ends soon, and pushes that have stopped, are among the problems', async () => {
+test('an expiring certificate and stopped pushes are among the problems', async () => {
   const codes = async () => {
     const { problems } = (await t.get('/api/overview')).body as {
       problems: { code: string; text: string }[];

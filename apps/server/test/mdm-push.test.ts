@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 afterEach(async () => {
-  // a device of another test must not push into the next one
+  // a device of another test must not push in the next one
   await stage.db.query({ text: 'delete from muster.push_ledger' });
   await stage.db.query({ text: 'update muster.push_topics set stopped_until = null, stop_reason = null' });
   stage.apns.forget();
@@ -36,7 +36,7 @@ function tokenIs(deviceId: string, { tenantId = 1, life = 0, on = node } = {}): 
 }
 const want = (deviceIds: readonly string[], { tenantId = 1, on = node } = {}): Promise<void> =>
   stage.db.transaction((tx) => on.pushes.want(tx, tenantId, deviceIds));
-/** A device that has its token, and was here after it. */
+/** A device that has its token, and has connected after sending it. */
 async function phone({ tenantId = 1 } = {}): Promise<string> {
   const deviceId = await stage.device(tenantId);
   await tokenIs(deviceId, { tenantId });
@@ -60,7 +60,7 @@ const certificateFor = async (topic: string, notAfter?: Date) => {
 const put = (text: string, { tenantId = 1, on = node } = {}) =>
   stage.db.transaction((tx) => on.certificates.put(tx, tenantId, text));
 
-test('a push has the token, the topic, the magic and seven days, and goes out with the commit', async () => {
+test('a push has the token, the topic, the magic and seven days, and is sent with the commit', async () => {
   const deviceId = await stage.device();
   await tokenIs(deviceId);
   await stage.apns.arrived(1);
@@ -75,7 +75,7 @@ test('a push has the token, the topic, the magic and seven days, and goes out wi
   });
 });
 
-test('G81: one push for all that is wanted, again after 30 s, 2, 8 and 30 min, then daily, until the device comes', async () => {
+test('G81: everything that waits causes one push, repeated after 30 s, 2, 8 and 30 min, then daily, until the device connects', async () => {
   const deviceId = await phone();
   const before = to(deviceId);
   await want([deviceId, deviceId]);
@@ -98,7 +98,7 @@ test('G81: one push for all that is wanted, again after 30 s, 2, 8 and 30 min, t
   expect(to(deviceId)).toBe(before + 7);
 });
 
-test('who sleeps for days and is wanted for something new is pushed to at once', async () => {
+test('a device that has slept for days is pushed at once for something new', async () => {
   const deviceId = await phone();
   const before = to(deviceId);
   await want([deviceId]);
@@ -112,7 +112,7 @@ test('who sleeps for days and is wanted for something new is pushed to at once',
   await stage.apns.arrived(before + 3);
 });
 
-test('what is rolled back is not pushed', async () => {
+test('a rolled-back action causes no push', async () => {
   const deviceId = await phone();
   const undone = stage.db.transaction(async (tx) => {
     await node.pushes.want(tx, 1, [deviceId]);
@@ -122,7 +122,7 @@ test('what is rolled back is not pushed', async () => {
   expect(await node.look()).toBe(0);
 });
 
-test('a contact takes back only what was wanted before it, and a new want is a first push', async () => {
+test('a contact ends only pushes requested before it, and a later request is a first push', async () => {
   const deviceId = await phone();
   const before = to(deviceId);
   await want([deviceId]);
@@ -142,7 +142,7 @@ const wantOf = async (deviceId: string): Promise<string> => {
   return (await stage.db.query({ text, values: [deviceId] })).rows[0].want;
 };
 
-test('G81: who came by a push that is not answered yet, and is wanted after it has looked, is pushed to at once', async () => {
+test('G81: a device that came by an unanswered push and is needed again after it has looked is pushed at once', async () => {
   const deviceId = await phone();
   stage.apns.forget();
   const open = stage.apns.hold();
@@ -157,7 +157,7 @@ test('G81: who came by a push that is not answered yet, and is wanted after it h
   expect(await ledger(deviceId)).toMatchObject({ pushes: 1, turn: null });
 });
 
-test('G81: who is wanted while its contact is written is pushed to at once', async () => {
+test('G81: a device that is needed again while its contact is written is pushed at once', async () => {
   const deviceId = await phone();
   await want([deviceId]);
   await node.idle();
@@ -183,7 +183,7 @@ test('G81: who is wanted while its contact is written is pushed to at once', asy
 });
 const WAITING = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
 
-test('G81: a new token is pushed to at once if its device is wanted: nobody knows what became of the old one', async () => {
+test('G81: a new token is pushed at once if its device is needed: the fate of the old push is unknown', async () => {
   const deviceId = await phone();
   await want([deviceId]);
   await node.idle();
@@ -191,7 +191,7 @@ test('G81: a new token is pushed to at once if its device is wanted: nobody know
   expect(await node.look()).toBe(0); // the same again says nothing
   await tokenIs(deviceId, { life: 1 });
   await expect.poll(() => stage.apns.pushes.some(({ token }) => token === hex(deviceId, 1))).toBe(true);
-  // one that is on its way to the old one counts for nothing
+  // one that is on its way to the old token does not count
   await node.idle();
   await node.pushes.seen(1, deviceId);
   const open = stage.apns.hold();
@@ -204,7 +204,7 @@ test('G81: a new token is pushed to at once if its device is wanted: nobody know
   expect(stage.apns.pushes[1]).toMatchObject({ token: hex(deviceId, 2) });
 });
 
-test('what becomes of a push says nothing of a device that came meanwhile and is wanted anew', async () => {
+test('the outcome of a push does not affect a device that has connected meanwhile and is needed again', async () => {
   const [deviceId, other] = [await phone(), await phone()];
   stage.apns.forget();
   const open = stage.apns.hold();
@@ -228,7 +228,7 @@ test.each([
   [400, 'BadDeviceToken', 'apns_bad_token'],
   [410, 'Unregistered', 'apns_unregistered'],
   [410, 'ExpiredToken', 'apns_unregistered'],
-])('%i %s buries the token; what is wanted waits for the next one', async (status, reason, told) => {
+])('%i %s marks the token as dead; what waits needs the next one', async (status, reason, told) => {
   const deviceId = await phone();
   stage.apns.answer(hex(deviceId), { status, reason, timestamp: stage.clock().getTime() + 1 });
   await want([deviceId]);
@@ -242,7 +242,7 @@ test.each([
   await expect.poll(() => stage.apns.pushes.at(-1)?.token).toBe(hex(deviceId, 1));
 });
 
-test('a 410 from before the last TokenUpdate, or of another token, buries nothing', async () => {
+test('a 410 from before the last TokenUpdate, or for another token, changes nothing', async () => {
   const deviceId = await phone();
   stage.apns.answer(hex(deviceId), {
     ...{ status: 410, reason: 'Unregistered', timestamp: stage.clock().getTime() - 1 },
@@ -302,7 +302,7 @@ const FAULTS: readonly (readonly [number, string])[] = [
   [413, 'PayloadTooLarge'],
 ];
 test.each(FAULTS)(
-  'G81: %i %s is a fault of the set-up: it stops the pushes, and harms no device',
+  'G81: %i %s is a configuration problem: it stops the pushes and harms no device',
   async (status, reason) => {
     const deviceId = await phone();
     stage.apns.answer('all', { status, reason });
@@ -314,7 +314,7 @@ test.each(FAULTS)(
   },
 );
 
-test('G81: pushes that are stopped have one alert, are tried by one push after 5 minutes, and go on when it is accepted', async () => {
+test('G81: stopped pushes have one alert, are tested by one push every 5 minutes, and continue when it is accepted', async () => {
   const other = await phone({ tenantId: 2 });
   const devices = [await phone(), await phone(), await phone()];
   const fault = { status: 403, reason: 'BadCertificate' };
@@ -349,7 +349,7 @@ test('G81: pushes that are stopped have one alert, are tried by one push after 5
   expect(dead).toEqual([]);
 });
 
-test('what APNs says of a certificate that was renewed meanwhile stops nothing', async () => {
+test('an answer of APNs for a certificate that was renewed meanwhile stops nothing', async () => {
   const topic = 'com.apple.mgmt.meanwhile';
   await put(await certificateFor(topic), { tenantId: 5 });
   const deviceId = await stage.device(5);
@@ -370,7 +370,7 @@ test('what APNs says of a certificate that was renewed meanwhile stops nothing',
   expect(stage.alerts).toEqual([]);
 });
 
-test('tokens that are all unknown are the fault of the certificate: ten are buried at most', async () => {
+test('tokens that are all unknown mean a wrong certificate: at most ten are marked as dead', async () => {
   const devices: string[] = [];
   for (let n = 0; n < 14; n += 1) devices.push(await phone());
   stage.apns.answer('all', { status: 400, reason: 'BadDeviceToken' });
@@ -380,7 +380,7 @@ test('tokens that are all unknown are the fault of the certificate: ten are buri
   expect(dead).toHaveLength(10);
 });
 
-test('G81: who sleeps never holds up who is awake', async () => {
+test('G81: sleeping devices never delay those that are awake', async () => {
   const awake = await phone();
   const { rows } = await stage.db.query({
     text: `with d as (
@@ -408,7 +408,7 @@ test('G81: who sleeps never holds up who is awake', async () => {
     .toBe(451);
 });
 
-test('G81: a push costs as many pages beside 10,000 phones that sleep as beside ten', async () => {
+test('G81: a push reads as many pages with 10,000 sleeping phones as with ten', async () => {
   const one = await phone();
   const tokens = createLedger('muster', stage.clock);
   const sleepers = (count: number) =>
@@ -436,7 +436,7 @@ test('G81: a push costs as many pages beside 10,000 phones that sleep as beside 
   expect(await pages()).toBeLessThanOrEqual(few + 30); // an index is a level deeper
 });
 
-test('good-byes and broken connections cost nothing: the push is sent on the next connection', async () => {
+test('GOAWAY and broken connections are not counted: the push is sent on the next connection', async () => {
   const devices = [await phone(), await phone(), await phone()];
   const pushes = async () => Promise.all(devices.map(async (deviceId) => (await ledger(deviceId))?.pushes));
   stage.apns.forget();
@@ -463,7 +463,7 @@ test('good-byes and broken connections cost nothing: the push is sent on the nex
   expect(await pushes()).toEqual([2, 2, 2]);
 });
 
-test('two nodes send one push, and one that stops gives back what it has not sent', async () => {
+test('two nodes send one push, and a node that stops gives back what it has not sent', async () => {
   const other = await stage.node();
   const devices = [await phone(), await phone()];
   stage.apns.forget();
@@ -487,7 +487,7 @@ test('two nodes send one push, and one that stops gives back what it has not sen
   await stage.apns.arrived(2);
 });
 
-test('G81: a node that died gives its pushes back by the end of its turn', async () => {
+test('G81: the pushes of a dead node are due again at the end of its turn', async () => {
   const deviceId = await phone();
   await stage.db.transaction((tx) => node.pushes.want(tx, 1, [deviceId]));
   await node.idle();
@@ -496,14 +496,14 @@ test('G81: a node that died gives its pushes back by the end of its turn', async
     values: [stage.clock()],
   });
   stage.apns.forget();
-  await want([deviceId]); // it is being sent, as far as anybody knows
+  await want([deviceId]); // as far as is known, it is being sent
   await stage.pass(119 * SECOND);
   expect(await node.look()).toBe(0);
   await stage.pass(SECOND);
   expect(await node.look()).toBe(1);
 });
 
-test('a device that has left or is deleted is not pushed to', async () => {
+test('a device that has left or is deleted is not pushed', async () => {
   const [left, deleted] = [await phone(), await phone()];
   await want([left, deleted]);
   await node.idle();
@@ -518,7 +518,7 @@ test('a device that has left or is deleted is not pushed to', async () => {
   expect(await node.look()).toBe(0);
 });
 
-test('without a certificate for its topic nothing is sent, with an alert, and an operator can try at once', async () => {
+test('without a certificate for its topic nothing is sent; there is an alert, and an operator can test it at once', async () => {
   const deviceId = await stage.device();
   const token = { token: tokenOf(deviceId), magic: 'magic', topic: 'com.apple.mgmt.other' };
   await stage.db.transaction((tx) => node.pushes.tokenIs(tx, 1, deviceId, token));
@@ -533,7 +533,7 @@ test('without a certificate for its topic nothing is sent, with an alert, and an
   expect(await node.pushes.topicOf(stage.db, 1)).toBe(TOPIC);
 });
 
-test('a certificate that one node is given is in use on every node with the next push, and ends a stop', async () => {
+test('a certificate uploaded at one node is used on every node with the next push, and ends a stop', async () => {
   const other = await stage.node();
   const topic = 'com.apple.mgmt.renewed';
   const deviceId = await stage.device(3);
@@ -564,7 +564,7 @@ test('a certificate that one node is given is in use on every node with the next
   expect(stage.alerts).toHaveLength(1);
 });
 
-test('what is no push certificate for device management is refused, and changes nothing', async () => {
+test('anything but a push certificate for device management is refused, and changes nothing', async () => {
   const good = await certificateFor(TOPIC);
   const [other] = (await certificateFor(TOPIC)).split('\n\n');
   for (const [text, sentence] of [
@@ -585,7 +585,7 @@ test('what is no push certificate for device management is refused, and changes 
     });
 });
 
-test('the end of a certificate is in the metrics, and told 30, 7 and 1 days before and when it has come', async () => {
+test('the expiry of a certificate is in the metrics, with alerts 30, 7 and 1 days before and on the day', async () => {
   const notAfter = new Date(Math.floor(stage.clock().getTime() / 1_000) * 1_000 + 40 * DAY);
   await put(await certificateFor('com.apple.mgmt.ending', notAfter), { tenantId: 4 });
   const gauge = await node.registry.getSingleMetric('muster_push_certificate_not_after_seconds')?.get();
@@ -605,7 +605,7 @@ test('the end of a certificate is in the metrics, and told 30, 7 and 1 days befo
   expect(told).toEqual([10, 33, 39, 40]);
 });
 
-test('a message goes to the companion app, and what became of it is told once', async () => {
+test('a message goes to the companion app, and its outcome is reported once', async () => {
   const app = 'com.example.companion';
   const { certificate, key } = await stage.apns.pushCertificate(app);
   const settings = { APNS_MESSAGE_TOPIC: app, APNS_MESSAGE_CERT: certificate, APNS_MESSAGE_KEY: key };

@@ -19,7 +19,7 @@ const history = async (id: string) =>
   (await s.t.get(`/api/actions/${id}`)).body.events.map(({ type }: { type: string }) => type);
 const action = async (id: string) => (await s.t.get(`/api/actions/${id}`)).body;
 
-test('a command that an operator writes goes through the lane of the phone, and its answer is the result', async () => {
+test('a command written by an operator goes through the lane of the phone, and its answer is the result', async () => {
   const { phone, id } = await s.enrolled({ serial: 'F17' });
   const first = await queue(id, 'DeviceInformation', { keys: { Queries: ['SerialNumber', 'OSVersion'] } });
   expect(first.status).toBe(201);
@@ -37,7 +37,7 @@ test('a command that an operator writes goes through the lane of the phone, and 
   expect(await phone.connect()).toEqual([]);
 });
 
-test('the same request by its key is one command', async () => {
+test('the same request with the same key is one command', async () => {
   const { phone, id } = await s.enrolled();
   const asking = { headers: { 'idempotency-key': randomUUID() } };
   const first = await queue(id, 'ProfileList', {}, asking);
@@ -47,13 +47,13 @@ test('the same request by its key is one command', async () => {
   expect(await phone.connect()).toHaveLength(1);
 });
 
-test('it is with the phone until it is answered, and tried again when its lease has ended', async () => {
+test('it is with the phone until it is answered, and retried when its lease has ended', async () => {
   const { phone, id } = await s.enrolled();
   const { body } = await queue(id, 'SecurityInfo');
   expect(await phone.channel.idle()).toMatchObject({ commandUuid: body.commandUuid });
   expect(await phone.channel.idle()).toMatchObject({ commandUuid: body.commandUuid });
   expect(await action(body.id)).toMatchObject({ state: 'claimed', attempt: 1 });
-  // its device says what it is called, not only which kind it is
+  // its device shows its name, not only its kind
   const { body: device } = await s.t.get(`/api/devices/${id}`);
   expect(device.current).toMatchObject({ id: body.id, kind: 'mdm.raw', name: 'SecurityInfo' });
   await s.t.pass(300_001);
@@ -63,7 +63,7 @@ test('it is with the phone until it is answered, and tried again when its lease 
   expect(await action(body.id)).toMatchObject({ state: 'succeeded', attempt: 2 });
 });
 
-test('G78: what a phone says of a command that has timed out for the last time counts', async () => {
+test('G78: a late answer to a command that has timed out for the last time counts', async () => {
   const { phone, id } = await s.enrolled();
   const { body } = await queue(id, 'DeviceInformation', { keys: { Queries: ['OSVersion'] } });
   let command: unknown = null;
@@ -97,7 +97,7 @@ test('what the phone refuses for now is passed over and comes last; what it cann
   });
 });
 
-test('G78: two commands that a phone refuses do not take turns for ever, and hold up nothing behind them', async () => {
+test('G78: two commands that a phone refuses do not alternate for ever, and do not block what is behind them', async () => {
   const { phone, id } = await s.enrolled();
   const profiles = [];
   for (const name of ['b25l', 'dHdv'])
@@ -113,7 +113,7 @@ test('G78: two commands that a phone refuses do not take turns for ever, and hol
   for (const { body } of profiles) expect(await action(body.id)).toMatchObject({ state: 'succeeded' });
 });
 
-test('erasing a phone needs an admin and the serial number, and what is not answered is presumed', async () => {
+test('erasing a phone needs an admin and the serial number; without an answer it is presumed done', async () => {
   const { phone, id } = await s.enrolled({ serial: 'G18' });
   const { token } = await s.t.token({ kind: 'operator', role: 'operator', name: 'no admin' });
   expect((await queue(id, 'EraseDevice', { serial: 'G18' }, { token })).body.code).toBe('MUSTER_FORBIDDEN');
@@ -123,14 +123,14 @@ test('erasing a phone needs an admin and the serial number, and what is not answ
   expect(await phone.channel.idle()).toMatchObject({ requestType: 'EraseDevice' });
   s.t.clock.advance(298_000);
   await s.t.engine.runDuty('mdm-expire-commands');
-  // the server's own run of the duty may have it in hand
+  // the server's own run of the duty may be handling it
   await expect
     .poll(() => action(body.id))
     .toMatchObject({ state: 'succeeded', result: { status: 'PRESUMED' } });
   expect(await phone.channel.idle()).toBeNull();
 });
 
-test('G78: a command that is cancelled while the phone may have it is not handed out again', async () => {
+test('G78: a cancelled command that the phone may have is not handed out again', async () => {
   const { phone, id } = await s.enrolled({ serial: 'G21' });
   const erase = async () => {
     const { body } = await queue(id, 'EraseDevice', { serial: 'G21' });
@@ -139,18 +139,18 @@ test('G78: a command that is cancelled while the phone may have it is not handed
     expect((await s.t.post(`/api/actions/${body.id}/cancel`, {})).body.outcome).toBe('requested');
     return { actionId: body.id as string, command: command as never };
   };
-  // a phone that asks has not done it; what is behind it is not held up
+  // a phone that asks for more has not carried it out; what is behind it is not blocked
   const lost = await erase();
   const list = await queue(id, 'ProfileList');
   expect((await phone.connect()).map(({ commandUuid }) => commandUuid)).toEqual([list.body.commandUuid]);
   expect(await action(lost.actionId)).toMatchObject({ state: 'cancelled' });
   await phone.channel.report(lost.command, { status: 'Acknowledged' });
   expect(await history(lost.actionId)).toContain('LATE');
-  // one that has done it says so, and that counts
+  // one that has carried it out says so, and that counts
   const done = await erase();
   await phone.channel.report(done.command, { status: 'Acknowledged' });
   expect(await action(done.actionId)).toMatchObject({ state: 'succeeded' });
-  // of one that says nothing nothing is presumed
+  // without an answer nothing is presumed
   const silent = await erase();
   s.t.clock.advance(298_000);
   await s.t.engine.runDuty('mdm-expire-commands');
@@ -160,7 +160,7 @@ test('G78: a command that is cancelled while the phone may have it is not handed
   expect((await action(silent.actionId)).result).toBeUndefined();
 });
 
-test('a copy of a command is a new command by the rules of commands, and erasing is never redriven', async () => {
+test('a copied command is a new command under the rules of commands; erasing is never redriven', async () => {
   const { phone, id } = await s.enrolled({ serial: 'G20' });
   const { token } = await s.t.token({ kind: 'operator', role: 'operator', name: 'copies' });
   const list = (await queue(id, 'ProfileList')).body;
@@ -204,7 +204,7 @@ test('a copy of a command is a new command by the rules of commands, and erasing
   expect(once.body).toMatchObject({ maxAttempts: 1, payload: { requestType: 'EraseDevice' } });
 });
 
-test('what no phone understands is refused before it is queued', async () => {
+test('a command that no phone understands is refused before it is queued', async () => {
   const { id } = await s.enrolled();
   expect((await queue(id, 'DeviceInformation')).body.code).toBe('MUSTER_BAD_COMMAND');
   expect((await queue(id, 'Restart Device')).status).toBe(400);
@@ -219,7 +219,7 @@ test('what no phone understands is refused before it is queued', async () => {
   expect((await queue('4711', 'ProfileList')).status).toBe(404);
 });
 
-test('an answer that is too large to be read is dropped, and what became of the command counts', async () => {
+test('an answer that is too large to read is dropped, and the outcome of the command counts', async () => {
   const { phone, id } = await s.enrolled();
   const apps = Array.from({ length: 60 }, () => ({ Status: 'Managed', Icon: Buffer.alloc(60_000) }));
   phone.answer = ({ requestType }) => ({
@@ -235,7 +235,7 @@ test('an answer that is too large to be read is dropped, and what became of the 
   expect(await action(next.body.id)).toMatchObject({ state: 'succeeded' });
 });
 
-test('what is urgent for a phone goes before what is normal on another way to its device', async () => {
+test('an urgent command goes before normal actions of other channels of its device', async () => {
   const { phone, id } = await s.enrolled();
   const { deviceToken } = (await s.t.post(`/api/devices/${id}/token`)).body;
   const token = s.t.secret(deviceToken);
@@ -249,7 +249,7 @@ test('what is urgent for a phone goes before what is normal on another way to it
   expect((await s.t.post('/api/checkin', {}, { token })).body.action).toMatchObject({ kind: 'NORMAL' });
 });
 
-test('everything that happens to a command is a milestone of its device', async () => {
+test('every step of a command is a milestone of its device', async () => {
   const { phone, id } = await s.enrolled();
   const { body } = await queue(id, 'ProfileList');
   await phone.connect();
@@ -263,7 +263,7 @@ test('everything that happens to a command is a milestone of its device', async 
   expect(own.at(-1).by).toBe('MUSTER_OPERATOR_TOKEN');
 });
 
-test('a phone that has come is online, for as long as whoever checks in', async () => {
+test('a phone that connected is online for as long as a device that checks in', async () => {
   const { phone, id } = await s.enrolled();
   const online = async () => (await s.t.get(`/api/devices/${id}`)).body.online;
   const listed = async () =>
@@ -279,7 +279,7 @@ test('a phone that has come is online, for as long as whoever checks in', async 
   expect([await online(), await listed()]).toEqual([false, false]);
 });
 
-test('an answer that is too large for a result is kept whole', async () => {
+test('an answer that is too large for a result is kept in full', async () => {
   const { phone, id } = await s.enrolled();
   const list = Array.from({ length: 300 }, (_, n) => ({
     Name: `App ${n}`,
@@ -317,7 +317,7 @@ test('an answer that is too large for a result is kept whole', async () => {
     );
 });
 
-/** Meanwhile nobody hears what these phones say of themselves. */
+/** Meanwhile the server processes no events of these phones. */
 async function unheard(phones: readonly Phone[], work: () => Promise<void>) {
   const { db, pauseLane, resumeLane } = s.t.engine;
   const lanes = await new LanesOfBus(s.t.engine).of(db, 1, CHECKIN_HANDLER);
@@ -349,34 +349,37 @@ test.each([
       return phone;
     },
   ],
-] as const)('G79: %s gets nothing of the life before, however late that is heard of', async (_, begin) => {
-  const { phone, id } = await s.enrolled({ serial: 'G23' });
-  const { body: had } = await queue(id, 'ProfileList');
-  expect(await phone.channel.idle()).toMatchObject({ commandUuid: had.commandUuid });
-  const { body: erase } = await queue(id, 'EraseDevice', { serial: 'G23' });
-  const url = await s.enrolment(id);
-  const other = new Phone();
-  await unheard([phone, other], async () => {
-    const next = await begin(phone, url, other);
-    expect(await next.channel.idle()).toBeNull();
-    const refused = await queue(id, 'ProfileList');
-    expect([refused.status, refused.body.code]).toEqual([409, 'MUSTER_NEW_LIFE']);
-    expect(refused.headers.get('retry-after')).toBe('1');
-    const stale = await s.command(next);
-    expect((await s.heard({ command_uuid: stale })).payload).toEqual({ reason: 'dispatch_failed' });
-    phone.identity = next.identity;
-    Object.assign(phone.ids, next.ids);
-  });
-  for (const { id: actionId } of [had, erase])
-    await expect.poll(() => action(actionId)).toMatchObject({ state: 'cancelled', reason: 'GENERATION' });
-  // a phone that left and came again is heard of twice
-  await expect.poll(() => policy(id)).toMatch(/enrolled|active/);
-  const { status, body } = await queue(id, 'SecurityInfo');
-  expect(status).toBe(201);
-  expect(await phone.connect()).toMatchObject([{ commandUuid: body.commandUuid }]);
-});
+] as const)(
+  'G79: %s gets nothing of its former life, however late the server processes it',
+  async (_, begin) => {
+    const { phone, id } = await s.enrolled({ serial: 'G23' });
+    const { body: had } = await queue(id, 'ProfileList');
+    expect(await phone.channel.idle()).toMatchObject({ commandUuid: had.commandUuid });
+    const { body: erase } = await queue(id, 'EraseDevice', { serial: 'G23' });
+    const url = await s.enrolment(id);
+    const other = new Phone();
+    await unheard([phone, other], async () => {
+      const next = await begin(phone, url, other);
+      expect(await next.channel.idle()).toBeNull();
+      const refused = await queue(id, 'ProfileList');
+      expect([refused.status, refused.body.code]).toEqual([409, 'MUSTER_NEW_LIFE']);
+      expect(refused.headers.get('retry-after')).toBe('1');
+      const stale = await s.command(next);
+      expect((await s.heard({ command_uuid: stale })).payload).toEqual({ reason: 'dispatch_failed' });
+      phone.identity = next.identity;
+      Object.assign(phone.ids, next.ids);
+    });
+    for (const { id: actionId } of [had, erase])
+      await expect.poll(() => action(actionId)).toMatchObject({ state: 'cancelled', reason: 'GENERATION' });
+    // a phone that left and enrolled again causes two events
+    await expect.poll(() => policy(id)).toMatch(/enrolled|active/);
+    const { status, body } = await queue(id, 'SecurityInfo');
+    expect(status).toBe(201);
+    expect(await phone.connect()).toMatchObject([{ commandUuid: body.commandUuid }]);
+  },
+);
 
-test('G79: a phone that left and came again begins when both were heard of, as whichever device', async () => {
+test('G79: a phone that left and enrolled again starts when both events were processed, as whichever device', async () => {
   const { phone, id } = await s.enrolled();
   const url = await s.enrolment(id);
   const { db, laneLoads, raiseGeneration } = s.t.engine;
@@ -386,14 +389,14 @@ test('G79: a phone that left and came again begins when both were heard of, as w
   await unheard([phone], async () => {
     await phone.checkOut();
     await enrolledBy(phone, url);
-    // what hearing of the first does: the second would end what is queued in between
+    // the effect of processing only the first: the second would cancel what is queued in between
     await raiseGeneration(db, lane);
     expect((await queue(id, 'ProfileList')).body.code).toBe('MUSTER_NEW_LIFE');
     expect(await phone.channel.idle()).toBeNull();
   });
   await expect.poll(generation).toBe(before + 3);
   expect((await queue(id, 'ProfileList')).status).toBe(201);
-  // in another lane only that of its new life is waited for
+  // another lane waits only for the event of its new life
   const other = await s.invite();
   await unheard([phone], async () => {
     await phone.checkOut();
@@ -415,10 +418,10 @@ async function enrolledBy(phone: Phone, url: string): Promise<Phone> {
   return phone;
 }
 
-test('an erase is for the phone whose serial number was repeated, whatever it says later', async () => {
+test('an erase is for the phone whose serial number was repeated, whatever it reports later', async () => {
   const { phone, id } = await s.enrolled({ serial: 'G24' });
   const { body } = await queue(id, 'EraseDevice', { serial: 'G24' });
-  // one that it does not say any more is still its own
+  // a serial number that it no longer reports is still its own
   await phone.authenticate({ SerialNumber: '' });
   expect((await s.t.get(`/api/devices/${id}/mdm`)).body.serial).toBe('G24');
   expect((await queue(id, 'EraseDevice', { serial: phone.udid })).body.code).toBe('MUSTER_WRONG_SERIAL');
@@ -430,9 +433,9 @@ test('an erase is for the phone whose serial number was repeated, whatever it sa
   });
 });
 
-test('G79: a phone that was erased and comes by a new enrolment begins a new life', async () => {
+test('G79: a phone that was erased and enrols with a new enrolment starts a new life', async () => {
   const { phone, id } = await s.enrolled({ serial: 'G26' });
-  // one that could not do it, and one that has got a new profile and nothing else, go on as they are
+  // one that could not do it, and one that only got a new profile, continue as they were
   const { body: refused } = await queue(id, 'EraseDevice', { serial: 'G26' });
   await phone.channel.report((await phone.channel.idle()) as never, { status: 'Error' });
   expect(await action(refused.id)).toMatchObject({ state: 'failed' });
@@ -446,7 +449,7 @@ test('G79: a phone that was erased and comes by a new enrolment begins a new lif
   expect(await phone.connect()).toMatchObject([{ commandUuid: erase.commandUuid }]);
   expect(phone.erased).toBe(true);
   expect(await action(erase.id)).toMatchObject({ state: 'succeeded' });
-  // however long it lies in a drawer: of the command nothing is known any more
+  // however long it lies in a drawer: the command itself is no longer kept
   s.t.clock.advance(RETENTION_DAYS * 86_400_000);
   await s.t.engine.runDuty('prune-mdm-commands');
   const text = `select 1 from ${s.t.engine.schema}.mdm_commands where udid = $1 and request_type = 'EraseDevice'`;
@@ -455,7 +458,7 @@ test('G79: a phone that was erased and comes by a new enrolment begins a new lif
   await fresh.enrol(await s.enrolment(id), { identity: await s.identity() });
   expect(await fresh.connect()).toEqual([]);
   await expect.poll(() => action(stale.id)).toMatchObject({ state: 'cancelled', reason: 'GENERATION' });
-  // the same by whichever way it was told, though it said nothing, and not once it has enrolled
+  // the same on either route, even if it never answered, and not once it has enrolled
   await s.cached(fresh, { request_type: 'EraseDevice' });
   expect(await fresh.channel.idle()).toMatchObject({ requestType: 'EraseDevice' });
   const third = new Phone({ udid: phone.udid, serial: 'G26' });
@@ -484,13 +487,13 @@ test.each([
   'G79: what a phone did by a command of %s, to leave, is heard when it is said again, if the server failed',
   async (_, completed, tell) => {
     const { phone, id } = await s.enrolled();
-    // its CheckOut gets lost
+    // its CheckOut is lost
     phone.checkOut = async () => {};
     const actionId = await tell(phone, id);
     const command = (await phone.channel.idle()) as never;
     const { db, schema } = s.t.engine;
     const change = (what: string) => db.query({ text: `alter table ${schema}.mdm_devices ${what}` });
-    // a division by zero, for one phone that leaves: no fault of the server's that its log would have
+    // a division by zero, only for a leaving phone: not a fault of the server, whose log is checked
     const fails = `udid = '${phone.udid}' and released_at is not null`;
     await change(
       `add constraint broken check (case when ${fails} then 1 / (length(udid) - length(udid)) = 1 end) not valid`,
@@ -506,7 +509,7 @@ test.each([
   },
 );
 
-test('an erase whose lease ended while no server was there is presumed too', async () => {
+test('an erase whose lease ended while no server ran is presumed done too', async () => {
   const { phone, id } = await s.enrolled({ serial: 'G22' });
   const { body } = await queue(id, 'EraseDevice', { serial: 'G22' });
   expect(await phone.channel.idle()).toMatchObject({ requestType: 'EraseDevice' });

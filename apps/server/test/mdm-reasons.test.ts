@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type MdmStage, mdmStage } from '../testing/mdm-stage.ts';
 
-/** Why has a phone not got it yet? */
+/** Why a phone has not got its action yet. */
 let s: MdmStage;
 beforeAll(async () => {
   s = await mdmStage({ clock: true, faults: true, settings: { MUSTER_MDM_HOLD_SECONDS: '0' } });
@@ -12,7 +12,7 @@ const queue = async (id: string) =>
   (await s.t.post(`/api/devices/${id}/mdm/commands`, { requestType: 'ProfileList' })).body.id;
 const why = async (id: string) => (await s.t.get(`/api/actions/${id}`)).body.waitingFor;
 
-test('a phone that sleeps says when it was last pushed and when the next push goes out', async () => {
+test('a sleeping phone shows when it was last pushed and when the next push is sent', async () => {
   const { phone, id } = await s.enrolled();
   await phone.connect();
   const waits = await queue(id);
@@ -22,14 +22,14 @@ test('a phone that sleeps says when it was last pushed and when the next push go
     ...{ since, attempt: 1, until: expect.any(String) },
     text: `The phone is asleep: last push at ${since}, it has not come yet.`,
   });
-  // the reason is of the phone, for a page of actions in one read
+  // every action of the phone has the reason, for a page of actions in one read
   const { body } = await s.t.get(`/api/devices/${id}/queue`);
   expect(body.actions).toMatchObject([{ waitingFor: { code: 'PUSHED' } }]);
   await phone.connect();
   expect((await s.t.get(`/api/actions/${waits}`)).body.state).toBe('succeeded');
 });
 
-test('a dead token wins over "not now": who cannot be woken up takes nothing up again', async () => {
+test('a dead token comes before "not now": a phone that cannot be woken up will not take the command again', async () => {
   const { phone, id } = await s.enrolled();
   phone.busyFor.add('ProfileList');
   const refused = await queue(id);
@@ -41,7 +41,7 @@ test('a dead token wins over "not now": who cannot be woken up takes nothing up 
   s.apns.answer('all', null);
 });
 
-test('a push that APNs does not take, a dead token and stopped pushes are said as what they are', async () => {
+test('a push that APNs does not accept, a dead token and stopped pushes each have their own reason', async () => {
   const { phone, id } = await s.enrolled();
   await phone.connect();
   s.apns.answer('all', { status: 429, reason: 'TooManyRequests' });

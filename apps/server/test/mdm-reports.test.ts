@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => s.close());
 
-/** A report in XML of the test's own, from a phone whose certificate a proxy has seen. */
+/** A raw XML report from a phone whose certificate a proxy has seen. */
 async function report(
   { identity, udid }: Phone,
   about: { status: string; commandUuid: string; more: string; doctype?: string },
@@ -41,7 +41,7 @@ test.each([
   ['<integer>9007199254740991</integer>', 9_007_199_254_740_991],
   ['<real>0.5</real>', 0.5],
   ['<string><![CDATA[<integer>9007199254740993</integer>]]></string>', '<integer>9007199254740993</integer>'],
-])('#12: a phone that answers %s is heard, and its number is kept as it is', async (value, kept) => {
+])('#12: a phone that answers %s is processed, and its number is kept exactly', async (value, kept) => {
   const { phone, id } = await s.enrolled();
   const { id: actionId, commandUuid } = await queued(id);
   await phone.channel.idle();
@@ -52,7 +52,7 @@ test.each([
   });
 });
 
-test('#12: an error code of any size is heard, of a raw command and of one of the pipeline', async () => {
+test('#12: an error code of any size is processed, for a raw command and for one of the pipeline', async () => {
   const { phone, id } = await s.enrolled();
   const more =
     '<key>ErrorChain</key><array><dict><key>ErrorCode</key><integer>9007199254740993</integer><key>ErrorDomain</key><string>d</string></dict></array>';
@@ -67,7 +67,7 @@ test('#12: an error code of any size is heard, of a raw command and of one of th
   expect((await s.heard({ command_uuid: ofBus })).payload).toMatchObject({ error_chain: chain });
 });
 
-test('#12: an answer nested too deeply is dropped, and what became of the command counts; entities are refused', async () => {
+test('#12: an answer nested too deeply is dropped, and the outcome of the command counts; entities are refused', async () => {
   const { phone, id } = await s.enrolled();
   const deep = `<key>X</key>${'<array>'.repeat(40)}${'</array>'.repeat(40)}`;
   const first = await queued(id);
@@ -84,7 +84,7 @@ test('#12: an answer nested too deeply is dropped, and what became of the comman
   expect(await action(second.id)).toMatchObject({ state: 'claimed' });
 });
 
-test('#12: profiles and codes that open a phone are hidden, and revealed', async () => {
+test('#12: profiles and bypass codes are hidden, and revealed on request', async () => {
   const { phone, id } = await s.enrolled();
   const keys = { Payload: { $data: 'cGFzc3dvcmQ=' } };
   const { body } = await s.t.post(`/api/devices/${id}/mdm/commands`, { requestType: 'InstallProfile', keys });
@@ -100,14 +100,14 @@ test('#12: profiles and codes that open a phone are hidden, and revealed', async
   });
 });
 
-test('#12: a signature that does not match is refused, whatever else shows who the phone is', async () => {
+test('#12: a signature that does not match is refused, whatever else identifies the phone', async () => {
   const { phone } = await s
     .enrolled({ by: { header: HEADER }, headers: { 'mdm-signature': 'AAAA' } })
     .catch(() => ({ phone: null }));
   expect(phone).toBeNull();
 });
 
-test('#12: null is no value of a command, and no id is no phone', async () => {
+test('#12: null is not a value of a command, and an empty id is not a phone', async () => {
   const { id } = await s.enrolled();
   const request = { requestType: 'Settings', keys: { a: null } };
   expect((await s.t.post(`/api/devices/${id}/mdm/commands`, request)).body.code).toBe('MUSTER_BAD_COMMAND');
@@ -116,7 +116,7 @@ test('#12: null is no value of a command, and no id is no phone', async () => {
   expect([answer.status, answer.body.code]).toEqual([400, 'MUSTER_BAD_REQUEST']);
 });
 
-test('#12: a push certificate that does not wake enrolled phones is used with a warning', async () => {
+test('#12: a push certificate that cannot wake enrolled phones is accepted with a warning', async () => {
   await s.enrolled();
   const { certificate, key } = await s.apns.pushCertificate('com.apple.mgmt.External.another');
   const authorization = `Basic ${Buffer.from(`x:${s.t.operator}`).toString('base64')}`;

@@ -8,7 +8,7 @@ import { readConfig } from '../src/config.ts';
 import { LINES } from '../src/database/migrations.ts';
 import { startServer } from '../src/main.ts';
 
-test('with TLS of its own a phone is known by the certificate of its connection, and nobody else needs one', async () => {
+test('with its own TLS, a phone is identified by the certificate of its connection, and other clients need none', async () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'muster-tls-'));
   const file = (name: string, pem: string) => {
     writeFileSync(path.join(folder, name), pem);
@@ -62,7 +62,7 @@ test('with TLS of its own a phone is known by the certificate of its connection,
       purposes: ['clientAuth'],
     });
     await expect(phone.connect()).rejects.toThrow('400');
-    // a browser with some certificate of its own is let in as anybody
+    // a browser with some other certificate is served like any client
     const shown = { ...tls, cert: phone.identity.pem, key: phone.identity.keyPem };
     expect((await send({ url: `${url}/healthz`, tls: shown })).status).toBe(200);
   } finally {

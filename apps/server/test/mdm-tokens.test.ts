@@ -31,7 +31,7 @@ const policy = async (id: string) =>
 async function active() {
   const { phone, id } = await s.enrolled();
   await expect.poll(() => policy(id)).toBe('active');
-  await phone.connect(); // as whoever was pushed to does
+  await phone.connect(); // as a pushed phone does
   return { phone, id };
 }
 
@@ -51,7 +51,7 @@ async function withApp() {
   return { id, register, template: `messageTemplateId: ${createMessageTemplate.id}` };
 }
 
-test('#12: a message that waits for a token of the app is sent when the app has registered one', async () => {
+test('#12: a message that waits for a token of the app is sent when the app registers one', async () => {
   const { id, register, template } = await withApp();
   s.apns.answer(await register(), { status: 400, reason: 'BadDeviceToken' });
   const first = await assign(id, MESSAGE, template);
@@ -62,7 +62,7 @@ test('#12: a message that waits for a token of the app is sent when the app has 
   await expect.poll(() => execution(first)).toMatchObject({ action: { state: 'succeeded' } });
 });
 
-test('#12: with offline: FAIL what goes to a token known to be dead fails at once, and says why', async () => {
+test('#12: with offline: FAIL, what goes to a token known to be dead fails at once, and says why', async () => {
   const { id, phone } = await active();
   s.apns.answer(Buffer.from(phone.channel.token).toString('hex'), { status: 400, reason: 'BadDeviceToken' });
   const waits = await assign(id, LOCK);

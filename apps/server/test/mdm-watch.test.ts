@@ -4,7 +4,7 @@ import { type MdmStage, mdmStage } from '../testing/mdm-stage.ts';
 import { nobodyCalls } from '../testing/phones/nobody-calls.ts';
 import { Random } from '../testing/torture/random.ts';
 
-/** Who is called, and when: phones that were here and did not have everything, or have not done it. */
+/** Which phones are pushed, and when: phones that connected and did not get everything, or have not carried it out. */
 let s: MdmStage;
 beforeAll(async () => {
   s = await mdmStage({
@@ -25,12 +25,12 @@ const queue = async (id: string, requestType: string) =>
     commandUuid: string;
   };
 const action = async (id: string) => (await s.t.get(`/api/actions/${id}`)).body;
-/** Null: nobody wants it. Otherwise how often it was pushed to since it was last here. */
+/** How often it was pushed since its last contact; null: nothing waits for it. */
 async function pushes(id: string): Promise<number | null> {
   const [row] = await rows('select pushes, turn from muster.push_ledger where device_id = $1', id);
   return row ? (row.turn === null ? row.pushes : 0) : null;
 }
-/** Everything that is on its way over the bus has been taken. */
+/** Waits until every message on the bus has been processed. */
 async function quiet(): Promise<void> {
   const { engine } = s.t;
   await expect
@@ -40,7 +40,7 @@ async function quiet(): Promise<void> {
     })
     .toBe(0);
 }
-/** Time passes, and what happens then has happened. */
+/** Time passes, and everything due has happened. */
 async function pass(ms: number): Promise<void> {
   s.t.clock.advance(ms);
   if (ms > 30 * MINUTE) await s.t.engine.runDuty('keep-days');
@@ -65,7 +65,7 @@ const execution = async (id: string) => {
 };
 const policy = async (id: string) =>
   (await s.t.post('/graphql', { query: `{ device(id: ${id}) { policy } }` })).body.data.device.policy;
-/** A phone that nobody wants to come. */
+/** An enrolled phone that nothing waits for, so it needs no push. */
 async function quietPhone() {
   const { phone, id } = await s.enrolled();
   await expect.poll(() => policy(id)).toBe('active');
@@ -77,7 +77,7 @@ async function quietPhone() {
   expect(await pushes(id)).toBe(null);
   return { phone, id };
 }
-/** The pipeline hears that it is here: what that dispatches comes in the same connection, or the phone is called for it. */
+/** The pipeline learns of a contact: what it dispatches goes out in the same connection, or the phone is pushed for it. */
 async function comes(phone: Phone, id: string) {
   const given = await phone.connect();
   if (given.length > 0) return given;
@@ -85,7 +85,7 @@ async function comes(phone: Phone, id: string) {
   await expect.poll(() => pushes(id)).toBe(1);
   return phone.connect();
 }
-/** It is pushed to by so many steps of the ladder, and never earlier. */
+/** It is pushed at each of these steps of the ladder, and never earlier. */
 async function isCalledOn(id: string, steps: number): Promise<void> {
   await expect.poll(() => pushes(id)).toBe(1);
   for (const [n, step] of LADDER.slice(0, steps).entries()) {
@@ -97,7 +97,7 @@ async function isCalledOn(id: string, steps: number): Promise<void> {
 }
 
 test.each(['says nothing', 'refuses for now'] as const)(
-  'G81: a phone that fetched a lock and %s is called by the ladder until it comes, and gets it then',
+  'G81: a phone that fetched a lock and %s is pushed on the ladder until it connects, and gets it then',
   async (what) => {
     const { phone, id } = await quietPhone();
     const executionId = await assign(id, LOCK);
@@ -105,13 +105,13 @@ test.each(['says nothing', 'refuses for now'] as const)(
     expect(command).toMatchObject({ requestType: 'DeviceLock' });
     if (what === 'refuses for now') await phone.channel.report(command as never, { status: 'NotNow' });
     await expect.poll(() => pushes(id)).toBe(null);
-    // the time of the command is over before that of its execution: jumping over both lets chance decide which is told
+    // the command times out before the execution: jumping past both would leave it to chance which one is reported
     await pass(9 * SECOND);
     await pass(SECOND);
     await expect.poll(() => execution(executionId)).toMatchObject({ status: 'ACTION_FAILED' });
     const failedReason = what === 'says nothing' ? 'device_timeout' : 'not_now';
     expect(await execution(executionId)).toMatchObject({ failedReason, action: { state: 'pending' } });
-    expect(await pushes(id)).toBe(null); // it was here a moment ago, and nobody would be told if it came now
+    expect(await pushes(id)).toBe(null); // it connected a moment ago, and another contact now would not be reported
     await pass(20 * SECOND);
     await isCalledOn(id, what === 'says nothing' ? LADDER.length : 1);
     expect(await comes(phone, id)).toMatchObject([{ requestType: 'DeviceLock' }]);
@@ -121,7 +121,7 @@ test.each(['says nothing', 'refuses for now'] as const)(
   },
 );
 
-test('G81: a phone that comes when nobody is told of it is called when somebody is', async () => {
+test('G81: a phone whose contact was not processed is pushed when it is', async () => {
   const { phone, id } = await quietPhone(); // told of a moment ago
   await assign(id, LOCK);
   expect(await phone.channel.idle()).toMatchObject({ requestType: 'DeviceLock' });
@@ -134,7 +134,7 @@ test('G81: a phone that comes when nobody is told of it is called when somebody 
   expect(await comes(phone, id)).toMatchObject([{ requestType: 'DeviceLock' }]);
 });
 
-test('G81: a phone that left before its retry was due is called when it is', async () => {
+test('G81: a phone that left before its retry was due is pushed when it is', async () => {
   const { phone, id } = await quietPhone();
   const { id: raw, commandUuid } = await queue(id, 'SecurityInfo');
   await phone.channel.idle();
@@ -150,7 +150,7 @@ test('G81: a phone that left before its retry was due is called when it is', asy
   expect(await phone.connect()).toMatchObject([{ commandUuid }]);
 });
 
-test('G81: a phone that refuses again and again is called more and more seldom', async () => {
+test('G81: a phone that refuses again and again is pushed more and more rarely', async () => {
   const { phone, id } = await quietPhone();
   const raw = await queue(id, 'InstalledApplicationList');
   phone.busyFor.add('InstalledApplicationList');
@@ -162,7 +162,7 @@ test('G81: a phone that refuses again and again is called more and more seldom',
     await expect.poll(() => pushes(id)).toBe(1);
     expect(await phone.connect()).toHaveLength(1);
   }
-  // what it has got meanwhile is no refusal
+  // other commands that it has got meanwhile are not refusals
   await queue(id, 'SecurityInfo');
   expect(await phone.channel.idle()).toMatchObject({ requestType: 'SecurityInfo' });
   await pass(30 * SECOND);
@@ -180,7 +180,7 @@ test.each([
     (lane: object) => s.t.engine.resumeLane(s.t.engine.db, lane as never),
   ],
 ] as const)(
-  'G81: a phone that left while %s was paused is called when it goes on',
+  'G81: a phone that left while %s was paused is pushed when it is resumed',
   async (_, pause, resume) => {
     const { phone, id } = await quietPhone();
     const laneId = await s.shell.fleet.laneOf(s.t.engine.db, 1, id);
@@ -202,7 +202,7 @@ test.each([
   },
 );
 
-test('G81: what was redriven is a reason to call the phone', async () => {
+test('G81: a redriven action causes a push', async () => {
   const { phone, id } = await quietPhone();
   const raw = await queue(id, 'Nonsense');
   await phone.connect();
@@ -213,7 +213,7 @@ test('G81: what was redriven is a reason to call the phone', async () => {
   await expect.poll(() => pushes(id)).toBe(1);
 });
 
-test('G81: whatever happens, no phone has something to fetch that nobody will call it for', async () => {
+test('G81: whatever happens, no phone has something to fetch without a push to announce it', async () => {
   const random = new Random('nobody calls');
   const { phone, id } = await quietPhone();
   const laneId = await s.shell.fleet.laneOf(s.t.engine.db, 1, id);
@@ -224,7 +224,7 @@ test('G81: whatever happens, no phone has something to fetch that nobody will ca
     phone.answer = () => ({ status: mood === 'obeys' ? 'Acknowledged' : 'NotNow' });
     await phone.connect();
   };
-  /** Only if it is called. */
+  /** Connects only when it is pushed. */
   const isCalled = async () => ((await pushes(id)) ?? 0) > 0;
   const acts: (() => Promise<unknown>)[] = [
     async () => made.push((await queue(id, random.pick(['ProfileList', 'SecurityInfo']))).id),
@@ -240,7 +240,7 @@ test('G81: whatever happens, no phone has something to fetch that nobody will ca
     await random.pick(acts)();
     expect({ n, nobody: await nobodyCalls(s.t.engine.db, s.t.engine.schema) }).toEqual({ n, nobody: [] });
   }
-  // and so everything is done in the end, by a phone that comes only when it is called
+  // so everything gets done by a phone that connects only when it is pushed
   await s.t.engine.resumeLane(s.t.engine.db, lane);
   const left = async () =>
     (await s.t.get(`/api/devices/${id}`)).body as { current: unknown; queueDepth: number };
@@ -248,7 +248,7 @@ test('G81: whatever happens, no phone has something to fetch that nobody will ca
     const { current, queueDepth } = await left();
     if (current === null && queueDepth === 0) break;
     await pass(LADDER[n % 5] as number);
-    // what the pipeline hears of it is a reason to call it again
+    // what the pipeline learns from it is a reason to push it again
     for (let again = 0; again < 3 && (await isCalled()); again += 1) {
       await come('obeys');
       await quiet();

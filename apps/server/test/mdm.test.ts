@@ -2,7 +2,7 @@ import { Phone, type Refused, rsaKeys, ScepRefused, send } from '@muster/mdm/sim
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type MdmStage, mdmStage } from '../testing/mdm-stage.ts';
 
-/** Of a proxy that is not here: from anybody else the header proves nothing. */
+/** The address of the proxy that these tests play; from any other address the header proves nothing. */
 const HEADER_OF_A_PROXY = { MUSTER_MDM_CERT_HEADER: 'X-Client-Cert', MUSTER_TRUSTED_PROXIES: '10.9.9.9' };
 let s: MdmStage;
 beforeAll(async () => {
@@ -18,7 +18,7 @@ const refusal = (saying: Promise<unknown>) =>
     (error) => (error as Refused).reply.status,
   );
 
-test('a phone enrols with its profile and a certificate of our own authority, and is known from then on', async () => {
+test('a phone enrols with its profile and a certificate of our authority, and is known from then on', async () => {
   const { id, url } = await s.invite();
   const phone = new Phone({ serial: 'C02XYZ' });
   const { body: profile } = await send({ url });
@@ -31,15 +31,15 @@ test('a phone enrols with its profile and a certificate of our own authority, an
   expect(payload).toMatchObject({ device_id: id, serial: 'C02XYZ', new_life: false });
   const update = await s.heard({ event_type: 'DEVICE_TOKEN_UPDATE', udid: phone.udid });
   expect(update.payload).toEqual({ has_unlock_token: true, new_life: false });
-  // what it says of itself can be searched for
+  // its own data can be searched
   await expect
     .poll(async () => (await s.t.get('/api/devices?text=c02xyz')).body.devices)
     .toMatchObject([{ id }]);
-  // used up: neither the profile nor the challenge in it is of any use to another phone
+  // used up: neither the profile nor its challenge works for another phone
   expect(await refusal(new Phone().enrol(url))).toBe(404);
   const thief = new Phone({ keys: rsaKeys('thief') });
   await expect(thief.enrol(profile)).rejects.toThrow(ScepRefused);
-  // a renewal by the certificate that it has, then the same conversation again
+  // a renewal with its certificate, then the same conversation again
   const before = phone.identity;
   await phone.renewCertificate();
   await phone.authenticate();
@@ -49,7 +49,7 @@ test('a phone enrols with its profile and a certificate of our own authority, an
   expect(await phone.connect()).toEqual([]);
 });
 
-test('G78: a command is handed out, answered once, and told once, however often the phone says it', async () => {
+test('G78: a command is handed out, answered once and reported once, however often the phone repeats it', async () => {
   const { phone } = await s.enrolled();
   expect(await phone.connect()).toEqual([]);
   const commandUuid = await s.cached(phone, { command_payload: { Message: 'Lost' } });
@@ -59,7 +59,7 @@ test('G78: a command is handed out, answered once, and told once, however often 
   expect(phone.locked).toBe(true);
   await s.heard({ event_type: 'ACTION_COMPLETED', command_uuid: commandUuid });
   phone.channel.duplicates = false;
-  // what is said of it later changes nothing, and a command that nobody knows is no reason to stop
+  // a later answer changes nothing, and one to an unknown command does not end the session
   await phone.channel.report(handled[0] as never, { status: 'Error' });
   const next = await s.cached(phone);
   const unknown = { commandUuid: 'nobody-knows-it', requestType: 'DeviceLock', keys: {} };
@@ -70,7 +70,7 @@ test('G78: a command is handed out, answered once, and told once, however often 
   expect(s.told.filter((event) => event.command_uuid === commandUuid)).toHaveLength(1);
 });
 
-test('G78: the same command comes again until it is answered; an answer that got lost is said again', async () => {
+test('G78: the same command comes again until it is answered; a lost answer is repeated', async () => {
   const { phone } = await s.enrolled();
   const commandUuid = await s.cached(phone);
   expect(await phone.channel.idle()).toMatchObject({ commandUuid });
@@ -92,7 +92,7 @@ test('G78: what a phone refuses for now comes last, and never in answer to its o
   expect((await phone.connect()).map((one) => one.commandUuid)).toEqual([second, remove]);
   expect(phone.channel.said.at(-1)).toBe('NotNow');
   expect(s.told.some((event) => event.command_uuid === remove)).toBe(false);
-  // until its time is over: then it was neither done nor failed
+  // until its time runs out: then it was neither done nor failed
   const later = await s.cached(phone, { request_type: 'RemoveProfile' });
   await phone.connect();
   s.t.clock.advance(58_000);
@@ -114,7 +114,7 @@ test('G78: what a phone refuses for now comes last, and never in answer to its o
   ).toEqual(['ACTION_COMPLETED', 'DEVICE_RELEASED']);
 });
 
-test('a phone that cannot do it says why', async () => {
+test('a phone that cannot carry out a command says why', async () => {
   const { phone } = await s.enrolled();
   const first = await s.cached(phone);
   const second = await s.cached(phone);
@@ -131,7 +131,7 @@ test('a phone that cannot do it says why', async () => {
   expect(payload).toEqual({ reason: 'device_error', error_chain: [] });
 });
 
-test('G79: the unlock token is the newest one, sealed where it is kept, and each use of it is written down', async () => {
+test('G79: the unlock token is the newest one, stored sealed, and each use is recorded', async () => {
   const { phone, id } = await s.enrolled();
   const commandUuid = await s.cached(phone, { request_type: 'ClearPasscode' });
   phone.unlockToken = Buffer.from('the newest unlock token of this phone');
@@ -161,7 +161,7 @@ test('G79: a renewal keeps queue and unlock token; another certificate of the ph
   const commandUuid = await s.cached(phone);
   phone.identity = await s.identity();
   expect(await refusal(phone.connect())).toBe(400);
-  // one that is nobody's proves nothing, whatever address it is sent to
+  // a certificate without an enrolment proves nothing, whatever address it is sent to
   expect(await refusal(phone.authenticate())).toBe(400);
   const enrolmentId = new URL(phone.profile?.mdm.serverUrl ?? '').searchParams.get('e');
   phone.identity = await s.identity(enrolmentId as string);
@@ -172,7 +172,7 @@ test('G79: a renewal keeps queue and unlock token; another certificate of the ph
   expect(s.told.filter(({ payload }) => 'new_life' in payload && payload.new_life)).toEqual([]);
 });
 
-test('G79: a phone that left needs a new enrolment, and then begins a new life', async () => {
+test('G79: a phone that left needs a new enrolment, and then starts a new life', async () => {
   const { phone, id } = await s.enrolled();
   await s.cached(phone);
   await phone.checkOut();
@@ -194,7 +194,7 @@ test('G79: a phone that left needs a new enrolment, and then begins a new life',
   });
 });
 
-test('another phone becomes a device only by an enrolment that was issued for it, and a milestone says so', async () => {
+test('another phone becomes a device only with an enrolment issued for it, and a milestone says so', async () => {
   const { id, url } = await s.invite();
   const { body: profile } = await send({ url });
   const [phone, other] = [new Phone(), new Phone()];
@@ -202,7 +202,7 @@ test('another phone becomes a device only by an enrolment that was issued for it
   await expect(other.enrol(profile, { identity: await s.identity() })).rejects.toThrow('Authenticate: 400');
   expect(await phone.connect()).toEqual([]);
   const fetched = await send({ url: await s.enrolment(id) });
-  // the newest one counts, whoever has fetched the profile of another
+  // the newest one counts, whichever phone has downloaded another profile
   const newest = await s.enrolment(id);
   await expect(other.enrol(fetched.body, { identity: await s.identity() })).rejects.toThrow(
     'Authenticate: 400',
@@ -216,7 +216,7 @@ test('another phone becomes a device only by an enrolment that was issued for it
   expect((await s.t.get(`/api/devices/${id}/mdm`)).body.udid).toBe(other.udid);
 });
 
-test('a phone is believed a topic only that a push certificate of ours has', async () => {
+test('a topic is accepted only if one of our push certificates has it', async () => {
   const { phone, enrol } = await s.invited();
   await enrol();
   const Topic = 'com.apple.mgmt.External.somebody-else';
@@ -227,7 +227,7 @@ test('a phone is believed a topic only that a push certificate of ours has', asy
   expect(await phone.connect()).toEqual([]);
 });
 
-test('a phone in its Setup Assistant was wiped: it begins anew, once, and is let go on', async () => {
+test('a phone in its Setup Assistant was wiped: it starts a new life, once, and may leave the assistant', async () => {
   const { phone } = await s.enrolled();
   await s.cached(phone);
   await phone.authenticate();
@@ -245,7 +245,7 @@ test('a phone in its Setup Assistant was wiped: it begins anew, once, and is let
   ]);
 });
 
-test("users of a device are nobody's business, and their tokens are not those of the device", async () => {
+test('users of a device are not managed, and their tokens are not those of the device', async () => {
   const { phone, id } = await s.enrolled();
   const user = phone.user('USER-1');
   await user.tokenUpdate({ UserShortName: 'somebody' });
@@ -260,7 +260,7 @@ test("users of a device are nobody's business, and their tokens are not those of
   expect(await phone.connect()).toMatchObject([{ commandUuid }]);
 });
 
-test("somebody's own phone is known by its enrolment id", async () => {
+test('a personal phone is known by its enrolment id', async () => {
   const { phone, id } = await s.enrolled({ enrollmentId: 'BYOD-7' });
   const commandUuid = await s.cached(phone);
   expect(await phone.connect()).toMatchObject([{ commandUuid }]);
@@ -271,14 +271,14 @@ test("somebody's own phone is known by its enrolment id", async () => {
   });
 });
 
-test('a certificate in a header counts only if a trusted proxy has put it there', async () => {
+test('a certificate in a header counts only from a trusted proxy', async () => {
   const { phone } = await s.enrolled();
   const thief = new Phone({ udid: phone.udid, by: { header: 'x-client-cert' } });
   [thief.profile, thief.identity] = [phone.profile, phone.identity];
   expect(await refusal(thief.connect())).toBe(400);
 });
 
-test('a bootstrap token is kept, given back and forgotten', async () => {
+test('a bootstrap token is stored, returned and deleted', async () => {
   const { phone } = await s.enrolled();
   const get = async () => (await phone.checkIn({ MessageType: 'GetBootstrapToken' })).body.toString();
   expect(await get()).toBe('');
@@ -288,7 +288,7 @@ test('a bootstrap token is kept, given back and forgotten', async () => {
   expect(await get()).toBe('');
 });
 
-test('G78: a command that nobody fetched in time is over and said to be nobodyâ€™s failure; a late answer still counts', async () => {
+test('G78: a command that was never fetched in time ends without counting as a failure; a late answer still counts', async () => {
   const { phone } = await s.enrolled();
   const never = await s.cached(phone);
   s.t.clock.advance(30_000);
@@ -310,9 +310,9 @@ test('G78: a command that nobody fetched in time is over and said to be nobodyâ€
   expect(s.told.filter((event) => event.command_uuid === fetched)).toHaveLength(1);
 });
 
-test('whoever comes and finds nothing is told of, at most every 30 seconds', async () => {
+test('a phone that finds nothing is reported at most every 30 seconds', async () => {
   const { phone } = await s.enrolled();
-  // what is published is committed before the phone is answered; whether it was taken yet says nothing
+  // the report is committed before the phone is answered; whether it was processed yet is unknown
   const text = `select count(*)::int as n from muster.action_states where payload::text like '%DEVICE_CONNECTED%' and payload::text like $1`;
   const told = async () =>
     (await s.t.engine.db.query({ text, values: [`%${phone.udid}%`] })).rows[0].n as number;
@@ -333,10 +333,10 @@ test('whoever comes and finds nothing is told of, at most every 30 seconds', asy
   expect(await told()).toBe(2 * once);
 });
 
-test('a phone that comes while something is on its way is held for it', async () => {
+test('a phone that connects while a command is on its way is held for it', async () => {
   const { phone, id } = await s.enrolled();
   const laneId = await s.shell.fleet.laneOf(s.t.engine.db, 1, id);
-  // what waits in its lane is somebody else's, who hears that the phone is here
+  // the actions in its lane belong to the pipeline, which learns that the phone is connected
   await s.t.engine.enqueue(s.t.engine.db, { tenantId: 1, laneId, channel: 'played', kind: 'x' });
   const idle = phone.channel.idle();
   await s.heard({ event_type: 'DEVICE_CONNECTED', udid: phone.udid });
@@ -344,7 +344,7 @@ test('a phone that comes while something is on its way is held for it', async ()
   expect(await idle).toMatchObject({ commandUuid });
 });
 
-test('G80: a device that is deleted takes its phone with it; the phone is not told to leave', async () => {
+test('G80: deleting a device makes its phone unknown; the phone is not told to leave', async () => {
   const { phone, id } = await s.enrolled();
   await s.t.del(`/api/devices/${id}`);
   expect(await refusal(phone.connect())).toBe(400);

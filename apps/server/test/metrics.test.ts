@@ -7,7 +7,7 @@ beforeAll(async () => {
 });
 afterAll(() => t.close());
 
-test('metrics count what happens, by tenant and channel and never by lane', async () => {
+test('metrics count events, by tenant and channel and never by lane', async () => {
   const queue = async (body: object = {}) =>
     (await t.post('/api/lanes/measured-lane/actions', { kind: 'x', ...body })).body.id;
   const claim = () => t.post('/api/lanes/measured-lane/claim', { worker: 'w', leaseSeconds: 5 });

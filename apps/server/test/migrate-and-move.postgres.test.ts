@@ -5,7 +5,7 @@ import pg from 'pg';
 import { afterAll, expect, inject, test, vi } from 'vitest';
 import { muster, serve, temporaryFolder } from '../testing/muster-process.ts';
 
-/** The command on a PostgreSQL server, and the move from the embedded database to it. Needs the build. */
+/** The commands on a PostgreSQL server, and the move from the embedded database to it. Needs the build. */
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 }); // a process per command, on a busy machine
 const folder = temporaryFolder();
 const names: string[] = [];
@@ -30,7 +30,7 @@ async function freshDatabase(): Promise<string> {
 }
 
 test.each(['muster', 'another_schema'])(
-  'up, validate, down, validate must fail, in schema %s',
+  'up, validate, down, and a validate that must fail, in schema %s',
   async (schema) => {
     const environment = { DATABASE_URL: await freshDatabase(), MUSTER_SCHEMA: schema };
     const run = (...args: string[]) => muster(args, environment);
@@ -53,7 +53,7 @@ test.each(['muster', 'another_schema'])(
   },
 );
 
-test('validate tells a changed view or function, of the reports too, and takes none that was only restored for changed', async () => {
+test('validate reports a changed view or function, in muster_reports too, and does not report restored ones', async () => {
   const environment = { DATABASE_URL: await freshDatabase() };
   await muster(['migrate', 'up'], environment);
   const client = new pg.Client({ connectionString: environment.DATABASE_URL });
@@ -141,7 +141,7 @@ test('an embedded installation moves to a server with everything in it', async (
   const { id: waiting } = await ask('POST', '/api/lanes/move/actions', { kind: 'c' });
   const seen = await Promise.all([done, running, waiting].map((id) => ask('GET', `/api/actions/${id}`)));
 
-  // what an earlier one left behind, for everybody to read, does not lend its mode to this one
+  // a readable leftover of an earlier export does not pass on its mode
   writeFileSync(`${file}.partial`, '', { mode: 0o644 });
   expect(await muster(['export', file], embedded)).toMatchObject({ code: 0 });
   expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -169,7 +169,7 @@ test('an embedded installation moves to a server with everything in it', async (
     notes: expect.stringContaining('The target is not empty'),
   });
 
-  // what was sealed stays so: the key comes along by hand
+  // sealed values stay sealed: the key is copied by hand
   await expect(serve(target)).rejects.toThrow('MUSTER_SECRETS_KEY is not set');
   const key = readFileSync(path.join(embedded.MUSTER_DATA_DIR, 'secrets-key'), 'utf8').trim();
   const after = await serve({ ...target, MUSTER_SECRETS_KEY: key });

@@ -21,7 +21,7 @@ function turn() {
   return { comes, pass: () => pass() };
 }
 
-test('a result that waits for an assignment of its device tells the days of that assignment too', async () => {
+test('a result that waits for an assignment to its device includes the days of that assignment', async () => {
   const { engine } = t;
   const device = await fakeDevice(t, { expiresAt: START });
   await device.assign('A', { moreDays: 1 });

@@ -15,7 +15,7 @@ const DAY = 24 * 60 * MINUTE;
 const START = '2026-05-01T00:00:00.000Z';
 const plus = (days: number) => new Date(Date.parse(START) + days * DAY).toISOString();
 
-test('days of all unfinished actions add up to the projection; success moves the expiry; other ends take them back', async () => {
+test('days of all unfinished actions add up to the projection; a success moves the expiry; other endings take them back', async () => {
   const device = await fakeDevice(t, { expiresAt: START });
   const [first, second, third] = [
     await device.assign('A', { moreDays: 3 }),
@@ -47,7 +47,7 @@ test('days of all unfinished actions add up to the projection; success moves the
   });
 });
 
-test('every milestone is of the transaction of its transition', async () => {
+test('every milestone is written in the transaction of its transition', async () => {
   const device = await fakeDevice(t, { expiresAt: START });
   await device.assign('A', { moreDays: 3, maxAttempts: 1 });
   await device.checkIn();
@@ -65,7 +65,7 @@ test('every milestone is of the transaction of its transition', async () => {
   expect(rows).toEqual(['assigned', 'sent', 'failed'].map((type) => ({ type, same: true })));
 });
 
-test('a device without an expiry keeps none, whatever days its actions bring', async () => {
+test('a device without an expiry never gets one, whatever days its actions have', async () => {
   const device = await fakeDevice(t);
   await device.assign('A', { moreDays: 3 });
   const { action } = await device.checkIn();
@@ -73,14 +73,14 @@ test('a device without an expiry keeps none, whatever days its actions bring', a
   expect(await device.show()).toMatchObject({ expiresAt: null, projectedExpiresAt: null });
 });
 
-test('several ends of one device in one statement: each row tells the expiry as it was after it', async () => {
+test('several endings of one device in one statement: each row has the expiry after it', async () => {
   const device = await fakeDevice(t, { expiresAt: START });
   for (const moreDays of [1, 2, 4]) await device.assign('A', { moreDays });
   await device.checkIn();
   await t.post(`/api/devices/${device.id}/re-enrol`);
   const ended = (await device.milestones()).filter((m) => m.type === 'cancelled');
   const left = ended.map((m) => Date.parse(m.projectedExpiresAt) - Date.parse(START));
-  // the running one first, then the others; what is left gets smaller by the days of each
+  // the running one first, then the others; the projection shrinks by the days of each
   let sum = 7;
   const expected = ended.map((m) => {
     sum -= m.moreDays;
@@ -90,7 +90,7 @@ test('several ends of one device in one statement: each row tells the expiry as 
   expect(ended).toHaveLength(3);
 });
 
-test('a success after the failure for good brings its days to both, counted from its own row on', async () => {
+test('a success after a final failure adds its days to both, from its own row on', async () => {
   const device = await fakeDevice(t, { expiresAt: START });
   const late = await device.assign('LATE', { moreDays: 5, maxAttempts: 1 });
   await device.checkIn();
@@ -239,7 +239,7 @@ test('whatever happens, the projection equals a replay of the milestones', async
   );
 });
 
-test('assignments and results at the same moment leave the projection exact', async () => {
+test('simultaneous assignments and results keep the projection exact', async () => {
   const device = await fakeDevice(t, { expiresAt: START });
   await device.assign('A', { moreDays: 1 });
   const { action } = await device.checkIn();
@@ -252,7 +252,7 @@ test('assignments and results at the same moment leave the projection exact', as
   expect(replayed(log).at(-1)).toEqual([plus(1), plus(67)]);
 });
 
-test('what a task does to a device is a milestone too, whoever ends it, in its place among the others', async () => {
+test('the steps of tasks are milestones too, whatever ends them, in their place among the others', async () => {
   const pc = await fakePc(t, 1);
   const [device] = pc.devices as [FakeDevice];
   await t.send('PATCH', `/api/devices/${device.id}`, { expiresAt: START, ack: 'onDelivery' });
@@ -263,7 +263,7 @@ test('what a task does to a device is a milestone too, whoever ends it, in its p
   const [second] = await pc.claim();
   await t.pass(2 * MINUTE); // housekeeping ends it
   const id = (first as Held).id;
-  // in this order: a task of which nothing is eligible is given up
+  // in this order: a task without eligible devices is given up
   await t.post(`/api/devices/${device.id}/clear-error`);
   await t.post(`/api/actions/${id}/redrive`);
   const [third] = await pc.claim();
@@ -279,17 +279,17 @@ test('what a task does to a device is a milestone too, whoever ends it, in its p
     expect(m).toMatchObject({ source: 'task', moreDays: 0, expiresAt: START, projectedExpiresAt: plus(3) });
 });
 
-test('days that could lead an expiry out of the years that can be told are refused', async () => {
+test('days that could move an expiry out of the supported years are refused', async () => {
   const device = await fakeDevice(t, { expiresAt: '2027-01-01T00:00:00Z' });
   const assign = (moreDays: number) => t.post(`/api/devices/${device.id}/actions`, { kind: 'x', moreDays });
   for (let n = 0; n < 20; n += 1) expect((await assign(n % 2 ? -36_500 : 36_500)).status).toBe(201);
-  // each in its own direction: some may end by success and some not
+  // each direction by itself: some may succeed and some may not
   for (const moreDays of [36_500, -36_500])
     expect(await assign(moreDays)).toMatchObject({ status: 400, body: { code: 'MUSTER_BAD_BODY' } });
   expect((await assign(0)).status).toBe(201);
 });
 
-test('an Idempotency-Key that comes again with other days or another ack is refused', async () => {
+test('an Idempotency-Key that is repeated with other days or another ack is refused', async () => {
   const device = await fakeDevice(t, { expiresAt: START });
   const assign = (body: object) =>
     t.post(

@@ -19,7 +19,7 @@ const make = (most = 10) =>
     onTold: (word) => heard.push(word),
   });
 
-test('it keeps so many, the newest, and each for so long', () => {
+test('it keeps a limited number, the newest, each for a limited time', () => {
   const cache = make(2);
   for (const key of ['a', 'b', 'a', 'c']) cache.keep(key, key, cache.version);
   expect(['a', 'b', 'c'].map((key) => cache.get(key))).toEqual(['a', undefined, 'c']);
@@ -27,7 +27,7 @@ test('it keeps so many, the newest, and each for so long', () => {
   expect(['a', 'c'].map((key) => cache.get(key))).toEqual([undefined, undefined]);
 });
 
-test('what is told is forgotten by its word after the commit, not before it and not without it', async () => {
+test('a notified entry is forgotten after the commit, not before it and not without it', async () => {
   const cache = make();
   cache.keep('hash', 'caller', cache.version, 'word');
   const undone = database.db.transaction(async (tx) => {
@@ -42,7 +42,7 @@ test('what is told is forgotten by its word after the commit, not before it and 
   expect(cache.get('hash')).toBeUndefined();
 });
 
-test('what was read before a change is not remembered after it', async () => {
+test('a value read before a change is not kept after it', async () => {
   const cache = make();
   const { version } = cache;
   await cache.tell(database.db, ['another']);
@@ -50,7 +50,7 @@ test('what was read before a change is not remembered after it', async () => {
   expect(cache.get('a')).toBeUndefined();
 });
 
-test('another node hears of it', async () => {
+test('another node is notified', async () => {
   const [here, there] = [make(), make()];
   const listening = await there.start();
   there.keep('a', 'old', there.version);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type TestServer, testServer } from '../testing/test-server.ts';
 
-/** Bodies in which exactly one of several fields is to be given: the refusal is about the one that was meant. */
+/** Bodies in which exactly one of several fields must be given: the refusal is about the given field. */
 let t: TestServer;
 beforeAll(async () => {
   t = await testServer();
@@ -37,11 +37,11 @@ test.each([
   [...workflow({ timezone: 'UTC' }), 'schedule.cron is missing in the body.'],
   [...workflow({ every: 'day' }), ofSchedule],
   [...workflow({ cron: '0 3 * * *', at: '2030-01-01T00:00:00Z' }), ofSchedule],
-])('%s with %j is refused for what is wrong in it', async (path, body, error) => {
+])('%s with %j is refused for the error in it', async (path, body, error) => {
   expect(await t.post(path, body)).toMatchObject({ status: 400, body: { error, code: 'MUSTER_BAD_BODY' } });
 });
 
-test('a whole body that is one of several is told so too, and null stays a value where it is one', async () => {
+test('a body that is one of several forms is handled alike, and null stays a value where it is one', async () => {
   expect((await t.send('PUT', '/api/pcs/1/devices', {})).body.error).toBe(
     'The body must have exactly one of present, devices.',
   );

@@ -23,7 +23,7 @@ function routeFor(path: string, schema: z.ZodType): Route {
   return defineRoute(endpoint(facts), { access: anybody, handler: () => null });
 }
 
-test('every reference of the description leads to something, and everything that has a name is used', () => {
+test('every reference of the description resolves, and every named schema is used', () => {
   const names = ['schemas', 'responses'].flatMap((kind) =>
     Object.keys(committed.components[kind]).map((name) => `#/components/${kind}/${name}`),
   );
@@ -40,12 +40,12 @@ test('a named schema is written once, however often and wherever it is used', ()
   expect(JSON.stringify(document)).not.toContain('$defs');
 });
 
-test('two different schemas of one name stop the description', () => {
+test('two different schemas with one name stop the description', () => {
   const [one, other] = [z.string().meta({ id: 'TestTwice' }), z.number().meta({ id: 'TestTwice' })];
   expect(() => openApi([routeFor('/a', one), routeFor('/b', other)], '1')).toThrow('called TestTwice');
 });
 
-test('what checks a request has no references: its findings name the place in one schema', () => {
+test('the schemas that check requests have no references: an error names its place in one schema', () => {
   const name = z.string().min(1).describe('a name').meta({ id: 'TestName' });
   expect(schemaForAjv(z.strictObject({ a: name.optional().describe('whose'), b: z.array(name) }))).toEqual({
     type: 'object',

@@ -3,7 +3,7 @@ import { fakeDevice } from '../testing/fake-device.ts';
 import { fakePc, type Held, newTask } from '../testing/fake-pc.ts';
 import { type TestServer, testServer } from '../testing/test-server.ts';
 
-/** What operators look for, and what they are not shown (issue 14). */
+/** What operators search for, and what is hidden from them (issue 14). */
 let t: TestServer;
 beforeAll(async () => {
   t = await testServer({ clock: true });
@@ -29,7 +29,7 @@ async function fail(lane: string, body: object, error: string): Promise<string> 
   return id;
 }
 
-test('fields with names of secrets are hidden wherever operators read, and revealed with a line in the log', async () => {
+test('fields named like secrets are hidden wherever operators read, and revealed with an audit line', async () => {
   const lane = newLane();
   const payload = {
     wifi: { ssid: 'office', password: 's3cret-wifi' },
@@ -54,7 +54,7 @@ test('fields with names of secrets are hidden wherever operators read, and revea
     const page = (await t.get(`/api/actions?lane=${lane}`, { token })).body;
     expect(page.actions[0]).toMatchObject({ payload: shown, hidden: 4 });
   }
-  // whoever executes it gets it whole
+  // the client that executes the action gets them in full
   const { actions } = (await t.post(`/api/lanes/${lane}/claim`, { worker: 'w' })).body;
   expect(actions[0].payload).toEqual(payload);
   const result = { token: 'one-time', ok: true };
@@ -75,7 +75,7 @@ test('fields with names of secrets are hidden wherever operators read, and revea
   expect(line).toMatchObject({ actor: 'ana', target: `action ${id}`, detail: { reason: 'lost' } });
   expect(JSON.stringify(line)).not.toContain('s3cret');
 
-  // edited and run again: what says hidden keeps its value
+  // edited and run again: a hidden field keeps its value
   const edited = { ...shown, keyboard: 'us', list: [{ PIN: 1 }], other: HIDDEN };
   const copy = (await t.post(`/api/actions/${id}/copy`, { payload: edited })).body;
   expect((await t.post(`/api/actions/${copy.id}/reveal`)).body.payload).toEqual({
@@ -85,14 +85,14 @@ test('fields with names of secrets are hidden wherever operators read, and revea
     other: HIDDEN,
   });
 
-  // and nobody finds out by searching, not even that there is a next page
+  // and no search finds them, nor does a cursor reveal that there is a next page
   const found = async (text: string) => (await t.get(`/api/actions?lane=${lane}&limit=1&text=${text}`)).body;
   expect(await found('s3cret-wifi')).toEqual({ actions: [], cursor: null, looked: 2 });
   expect(await found('s3cret-wifi')).toEqual(await found('nothing-of-this-kind'));
   expect(await idsOf(`lane=${lane}&text=OFFICE`)).toEqual([copy.id, id]);
 });
 
-test('actions are found by source, error, text and the time of their end; the answer says among how many', async () => {
+test('actions are found by source, error, text and end time; the answer says how many were searched', async () => {
   const lane = newLane();
   const first = await fail(lane, { kind: 'UPDATE', payload: { note: 'Say "hi"' } }, 'no space left');
   const end = t.clock().toISOString();
@@ -116,7 +116,7 @@ test('actions are found by source, error, text and the time of their end; the an
   expect((await t.get(`/api/actions?text=x&createdAfter=${ago(25)}`)).status).toBe(400);
   expect((await t.get(`/api/actions?text=x&createdAfter=${ago(23)}`)).status).toBe(200);
 
-  // all that match, as of then: what failed later is not touched
+  // all that match, as of that time: later failures are not affected
   const count = (body: object) => t.post('/api/actions/count', { lane, ...body });
   expect((await count({ state: 'failed' })).body).toEqual({ count: 2, more: false });
   const before = { lane, state: 'failed', endedBefore: t.clock().toISOString() };
@@ -127,7 +127,7 @@ test('actions are found by source, error, text and the time of their end; the an
   expect(end < t.clock().toISOString()).toBe(true);
 });
 
-test('what the server queues for itself is left out where it is asked, unless something names it', async () => {
+test("the server's own actions are left out on request, unless a filter names them", async () => {
   const { db } = t.engine;
   const laneId = await t.engine.ensureLane(db, 1, 'bus', 'of a test');
   const { id } = await t.engine.enqueue(db, { tenantId: 1, laneId, channel: 'bus', kind: 'message' });
@@ -155,7 +155,7 @@ test('what the server queues for itself is left out where it is asked, unless so
   expect((await t.get(`/api/actions/${id}`)).body.state).toBe('cancelled');
 });
 
-test('dead letters are told apart by their causes', async () => {
+test('dead letters are grouped by cause', async () => {
   const lane = newLane();
   const gone = [
     await fail(lane, { kind: 'UPDATE' }, 'no space left on /dev/sda1: 0 of 4096 bytes'),
@@ -173,7 +173,7 @@ test('dead letters are told apart by their causes', async () => {
   expect(more).toBe(false);
 });
 
-test('who paused what is told, and since when', async () => {
+test('a pause says by whom and since when', async () => {
   const ana = await t.token({ kind: 'operator', role: 'admin', name: 'ana' });
   const from = (await t.get('/api/events?cursor=end')).body.cursor;
   await t.post('/api/pause', { tag: 'red' }, { token: ana.token });
@@ -185,7 +185,7 @@ test('who paused what is told, and since when', async () => {
     { tag: 'red', pausedAt: since, pausedBy: 'ana' },
   ]);
   await t.post('/api/resume', { tag: 'red' });
-  // a pause is no event of an action: open pages learn of it by a note
+  // a pause is not an event of an action: open pages learn of it by a note
   const lane = newLane();
   await put(lane, { kind: 'X' });
   for (const verb of ['pause', 'resume']) await t.post(`/api/lanes/${lane}/${verb}`);
@@ -232,7 +232,7 @@ const overview = async () => {
   return (await t.get('/api/overview')).body.problems as { code: string }[];
 };
 
-test('the overview tells what a person should look at, the worst first, and is kept for two seconds', async () => {
+test('the overview lists problems, worst first, and is cached for two seconds', async () => {
   const codes = async () => (await overview()).map(({ code }) => code);
   expect(await codes()).toEqual(['DEAD_LETTERS']);
   await t.post('/api/actions/cancel', { createdAfter: '2000-01-01T00:00:00Z' });
@@ -253,7 +253,7 @@ test('the overview tells what a person should look at, the worst first, and is k
     'TAGS_PAUSED',
   ]);
   expect(problems[1]).toMatchObject({ count: 1, since, example: { type: 'device', id: device.id } });
-  // by the name that people know
+  // by its display name
   expect(problems[2]).toMatchObject({
     text: expect.stringMatching(/^LOCK on Tablet 0412: /),
     example: { type: 'action', id, name: 'Tablet 0412', kind: 'LOCK' },
@@ -263,7 +263,7 @@ test('the overview tells what a person should look at, the worst first, and is k
     targetName: 'Tablet 0412',
   });
   expect(problems[3]).toMatchObject({ count: 1, since, example: { type: 'tag', id: 'blue' } });
-  // behind another one, it says what that one waits for
+  // one that is behind another shows what that one waits for
   const first = await tablet.assign('WIPE');
   await t.post(`/api/actions/${first}/move-to-front`, {});
   await t.pass(2_000);
@@ -283,7 +283,7 @@ test('the overview tells what a person should look at, the worst first, and is k
   await t.post(`/api/actions/${id}/cancel`);
 });
 
-test('why lanes wait is told by reason, for as many as were asked', async () => {
+test('reasons of waiting lanes are counted over a sample', async () => {
   const before = (await t.get('/api/waiting')).body;
   const paused = [newLane(), newLane()];
   for (const lane of paused) {
@@ -304,7 +304,7 @@ test('why lanes wait is told by reason, for as many as were asked', async () => 
   expect([sampled, of]).toEqual([before.sampled + 3, before.of + 3]);
 });
 
-test('something is found by its id, its name or its serial number', async () => {
+test('search finds by id, name or serial number', async () => {
   const found = async (q: string) =>
     (await t.get(`/api/search?q=${encodeURIComponent(q)}`)).body.found as {
       type: string;
@@ -335,7 +335,7 @@ test('something is found by its id, its name or its serial number', async () => 
   expect((await t.get('/api/search?q=')).status).toBe(400);
 });
 
-test('what runs on all PCs is one answer', async () => {
+test('everything that runs on all PCs is one answer', async () => {
   const [one, other] = [await fakePc(t, 2), await fakePc(t, 1)];
   const ids = [...one.devices, ...other.devices].map(({ id }) => id);
   await newTask(t, { deviceIds: ids });
@@ -361,7 +361,7 @@ test('what runs on all PCs is one answer', async () => {
   expect((await t.get('/api/pcs/running')).body.running).toEqual([]);
 });
 
-test('each minute is counted from the feed, once, whoever counts it', async () => {
+test('each minute is counted from the feed once, whichever node counts it', async () => {
   const count = () => t.engine.runDuty('count-minutes');
   while ((await count()) > 0); // what was before
   await t.pass(60_000);
@@ -375,7 +375,7 @@ test('each minute is counted from the feed, once, whoever counts it', async () =
   await fail(newLane(), { kind: 'X' }, 'broken');
   const at = from.toISOString();
   const happened = { created: 3, sent: 1, succeeded: 0, failed: 1, cancelled: 0, expired: 0 };
-  // several at once; and the feed shows what is older than every transaction that still runs
+  // several at once; the feed shows only events older than every running transaction
   await expect
     .poll(async () => {
       await Promise.all([count(), count(), count()]);
@@ -389,7 +389,7 @@ test('each minute is counted from the feed, once, whoever counts it', async () =
 
   await t.pass(60_000);
   await put(lane, { kind: 'C' });
-  // a crash between the counts and the commit: neither is there, and the next counts them
+  // a crash between the counts and the commit: neither is stored, and the next round counts them
   const { db } = t.engine;
   await db.query({ text: 'alter table muster.minute_counted add constraint none check (false) not valid' });
   await expect(count()).rejects.toThrow('none');
@@ -413,7 +413,7 @@ test('each minute is counted from the feed, once, whoever counts it', async () =
   expect((await db.query({ text, values: [from] })).rows[0].n).toBe(0);
 });
 
-test('secret fields are hidden in batches, workflows and tasks, in their audit lines too; a workflow that is changed keeps them', async () => {
+test('secret fields are hidden in batches, workflows and tasks, in their audit lines too; a changed workflow keeps them', async () => {
   const action = { kind: 'JOIN', payload: { ssid: 'office', wifiPassword: 's3cret-wifi' } };
   const shown = { ssid: 'office', wifiPassword: HIDDEN };
   const pc = await fakePc(t, 1);
@@ -437,7 +437,7 @@ test('secret fields are hidden in batches, workflows and tasks, in their audit l
   await t.send('PATCH', `/api/workflows/${made.id}`, renewed);
   await t.post(`/api/batches/${batch}/cancel`);
   await t.post(`/api/workflows/${made.id}/run`);
-  // whoever supplies them may be at it already
+  // a server may be supplying them already
   const waits = async () => {
     for (const duty of ['supply-batches', 'supply-workflow-runs']) await t.engine.runDuty(duty);
     return (await device.queue()).map(({ source }) => source);
@@ -459,7 +459,7 @@ test('secret fields are hidden in batches, workflows and tasks, in their audit l
   expect(JSON.stringify(audit)).not.toContain('s3cret-wifi');
 });
 
-test('a viewer is told the limits of the server, and none of its secrets', async () => {
+test('a viewer sees the limits of the server, and none of its secrets', async () => {
   const { token } = await t.token({ kind: 'operator', role: 'viewer', name: 'limits' });
   const { limits } = (await t.get('/api/limits', { token })).body as {
     limits: { setting: string; value: number; default: number }[];
@@ -471,7 +471,7 @@ test('a viewer is told the limits of the server, and none of its secrets', async
   expect(limits.filter(({ setting }) => /PORT|TOKEN|KEY|URL/.test(setting))).toEqual([]);
 });
 
-test('targets and workers are called by the names that people know', async () => {
+test('targets and workers have their display names', async () => {
   const named = async (id: string) => {
     const [listed] = (await t.get(`/api/actions?limit=100`)).body.actions.filter(
       (one: { id: string }) => one.id === id,
@@ -496,7 +496,7 @@ test('targets and workers are called by the names that people know', async () =>
   const { name: rack } = (await t.get(`/api/pcs/${pc.id}`)).body;
   expect(await named(held?.id as string)).toEqual([name, rack]);
   await pc.complete(held as Held);
-  // its history still knows who had it
+  // its history still has the worker
   expect(await named(held?.id as string)).toEqual([name, undefined]);
   const { events } = (await t.get(`/api/actions/${held?.id}`)).body;
   expect(events).toContainEqual(expect.objectContaining({ type: 'SENT', workerName: rack }));
@@ -508,14 +508,14 @@ test('targets and workers are called by the names that people know', async () =>
   const [order] = (await t.get('/api/actions?channel=order&state=claimed')).body.actions;
   expect(await named(order.id)).toEqual(['Orders', expect.stringMatching(/^bot \d+$/)]);
 
-  // a lane that is nobody's, and a worker that only the caller knows, have no other names
+  // a lane without a target, and a worker that only the caller knows, have no display names
   const lane = newLane();
   const id = await put(lane, { kind: 'X' });
   await t.post(`/api/lanes/${lane}/claim`, { worker: 'host:1' });
   expect(await named(id)).toEqual([undefined, undefined]);
 });
 
-test('actions are read by their ids, and the devices that are meant are counted', async () => {
+test('actions are read by their ids, and the devices that targets match are counted', async () => {
   const device = await fakeDevice(t, { tags: ['counted', 'twice'] });
   await fakeDevice(t, { tags: ['counted'] });
   const [a, b] = [await device.assign('A'), await device.assign('B')];

@@ -6,9 +6,9 @@ import { startDestination } from '../testing/destination.ts';
 import { rawConnection } from '../testing/raw-http.ts';
 import { type TestServer, testServer } from '../testing/test-server.ts';
 
-/** What can go wrong between a claim and the end of its order: times are in seconds since the claim. */
+/** Failures between a claim and the end of its order; times are in seconds since the claim. */
 let t: TestServer;
-/** Of the next transaction that comes to this statement: it stands still before it. */
+/** The next transaction that reaches this statement stops before it. */
 let before: { readonly name: string; reach(): Promise<void> } | null = null;
 const gated = (db: Database): Database => ({
   ...db,
@@ -51,9 +51,9 @@ const bots = async (on = t): Promise<Bot[]> => (await on.get('/api/bots')).body.
 const one = async (id: string, on = t) => (await list(on)).find((row) => row.id === id) as Order;
 const isDone = (id: string, on = t) => expect.poll(async () => (await one(id, on)).status).toBe('COMPLETE');
 const seconds = (n: number) => () => t.clock.advance(n * 1_000);
-/** Every duty of this moment, and whatever its callbacks lead to comes by itself. */
+/** Runs every duty that is due, and waits for what its callbacks lead to. */
 const now = () => t.pass(0);
-/** The three stuck states: of none is ever anything to be seen. */
+/** The three stuck states: none of them ever exists. */
 async function nobodyIsStuck(on = t): Promise<void> {
   const orders = await list(on);
   for (const { currentOrderId, id, status } of await bots(on)) {
@@ -72,7 +72,7 @@ async function messagesOf(id: string): Promise<{ id: string; payload: { url: str
   return actions.filter(({ payload }: { payload: { body: string } }) => payload.body.includes(id));
 }
 
-/** What happened to the only one of them, the newest first. */
+/** The events of the only one of them, newest first. */
 async function callbacksOf(
   id: string,
 ): Promise<{ state: string; responseBody?: string; responseStatus?: number }[]> {
@@ -83,7 +83,7 @@ async function callbacksOf(
 }
 const sent = async (id: string) => (await callbacksOf(id)).map(({ state }) => state);
 
-/** An order in the hands of a bot. */
+/** An order that a bot is processing. */
 async function claimed(): Promise<{ order: Order; bot: Bot }> {
   const [made, by] = [await order(), await bot()];
   expect((await claim(by.id)).body.id).toBe(made.id);
@@ -99,7 +99,7 @@ async function signedBody(on: TestServer, key: string, body: object, path = '/ap
     ...{ token: null, headers: { 'upstash-signature': signature } },
   });
 }
-/** A part of every completion fails meanwhile: the order cannot be written. */
+/** Part of every completion fails meanwhile: the order cannot be written. */
 async function unableToComplete(run: () => Promise<void>): Promise<void> {
   const { db, schema } = t.engine;
   const change = (what: string) => db.query({ text: `alter table ${schema}.orders ${what}` });
@@ -110,7 +110,7 @@ const publishedKey = async () => (await t.get('/v2/keys')).body.current as strin
 const key = async () => (await t.server.callbacks.keys.ensure(t.engine.db, 1)).own;
 
 describe('the five scenarios', () => {
-  test('G83: scenario 1, the callback of a claim completes the order ten seconds later, and frees its bot', async () => {
+  test('G83: scenario 1, the callback of a claim completes the order ten seconds later and frees its bot', async () => {
     const { order: made, bot: by } = await claimed();
     const [message] = await messagesOf(made.id);
     expect(message?.payload.url).toBe('/api/orders/complete?tenant=1');
@@ -125,7 +125,7 @@ describe('the five scenarios', () => {
     expect(actions[0]).toMatchObject({ state: 'succeeded', reason: 'CALLBACK' });
   });
 
-  test('G83: scenario 2, a callback that fails is tried again, and completes the order', async () => {
+  test('G83: scenario 2, a failed callback is retried and completes the order', async () => {
     const { order: made } = await claimed();
     await unableToComplete(async () => {
       await t.pass(10_000);
@@ -143,7 +143,7 @@ describe('the five scenarios', () => {
     expect((await one(made.id)).completionReason).toBe('CALLBACK');
   });
 
-  test('G83: scenario 3, after a restart at 3 s the callback of before comes at 10 s; scheduled again it is the same one', async () => {
+  test('G83: scenario 3, after a restart at 3 s the earlier callback comes at 10 s; scheduling it again gives the same one', async () => {
     const { order: made, bot: by } = await claimed();
     await t.restart(seconds(3));
     expect((await one(made.id)).status).toBe('PROCESSING');
@@ -160,7 +160,7 @@ describe('the five scenarios', () => {
     await expect.poll(async () => (await sent(made.id))[0]).toBe('DELIVERED');
   });
 
-  test('G83: scenario 4, back at 15 s, after the callback was due, the order is complete at once; what comes late changes nothing', async () => {
+  test('G83: scenario 4, started again at 15 s, after the callback was due, the server completes the order at once; the late callback changes nothing', async () => {
     const { order: made, bot: by } = await claimed();
     await t.restart(seconds(15));
     await now();
@@ -172,7 +172,7 @@ describe('the five scenarios', () => {
     await nobodyIsStuck();
   });
 
-  test('G83: scenario 5, while QStash is down bots get their orders, and the end of the lease completes them', async () => {
+  test('G83: scenario 5, while QStash is down bots get orders, and the end of the lease completes them', async () => {
     const qstash = await startDestination();
     qstash.on('/v2/publish/https://muster.example/api/orders/complete', (response) =>
       response.writeHead(503).end(),
@@ -203,7 +203,7 @@ describe('the five scenarios', () => {
     expect((await one(made.id, other)).status).toBe('PROCESSING');
     await other.pass(100);
     expect(await one(made.id, other)).toMatchObject({ status: 'COMPLETE', completionReason: 'LEASE_END' });
-    // and a callback of the account is believed, by either of its keys
+    // a callback of the account is accepted, signed with either of its keys
     const second = await order(other);
     const attempt = { orderId: second.id, botId: by.id, attempt: 1 };
     await claim(by.id, other);
@@ -217,7 +217,7 @@ describe('the five scenarios', () => {
     await qstash.close();
   });
 
-  test('G83: at 0 / 5 / 10 / 20 s, a server that is down from 5 s to 20 s has the order complete when it is asked again', async () => {
+  test('G83: at 0 / 5 / 10 / 20 s, a server that is down from 5 s to 20 s shows the order complete when it is asked again', async () => {
     const { order: made } = await claimed();
     await t.pass(5_000);
     expect((await one(made.id)).status).toBe('PROCESSING');
@@ -237,7 +237,7 @@ describe('the five scenarios', () => {
     await isDone(made.id);
     const after = await one(made.id);
     for (const [row] of pages as Order[][]) expect([before, after]).toContainEqual(row);
-    // reads repair nothing: there is one SENT and one end in the history
+    // reads repair nothing: the history has one SENT and one end
     const { actions } = (await t.get('/api/actions?channel=order&state=succeeded&limit=1')).body;
     const { events } = (await t.get(`/api/actions/${actions[0].id}`)).body;
     expect(events.filter(({ type }: { type: string }) => type === 'SENT')).toHaveLength(1);
@@ -267,7 +267,7 @@ describe('the five fault conditions', () => {
     expect(await one(made.id)).toMatchObject({ status: 'COMPLETE', completionReason: 'LEASE_END' });
   });
 
-  test('G83: fault 3, a callback that is lost, or fails after it was taken and comes again', async () => {
+  test('G83: fault 3, a callback that is lost, or that fails after it was accepted and is repeated', async () => {
     const { order: lost } = await claimed();
     const [message] = await messagesOf(lost.id);
     await t.del(`/v2/messages/msg_${message?.id}`);
@@ -287,7 +287,7 @@ describe('the five fault conditions', () => {
       });
   });
 
-  test('G83: fault 4, a bot whose connection is gone before the answer to its claim', async () => {
+  test('G83: fault 4, a bot whose connection breaks before the answer to its claim', async () => {
     const [made, by] = [await order(), await bot()];
     const raw = rawConnection(t.server.url);
     raw.send(
@@ -301,7 +301,7 @@ describe('the five fault conditions', () => {
     await isDone(made.id);
   });
 
-  test('G83: fault 5, a completion of which a part fails has not happened at all', async () => {
+  test('G83: fault 5, a completion that fails in part has not happened at all', async () => {
     const { order: made, bot: by } = await claimed();
     const said = { orderId: made.id, botId: by.id, attempt: 1 };
     await unableToComplete(async () => {
@@ -315,9 +315,9 @@ describe('the five fault conditions', () => {
 });
 
 describe('the three stuck states', () => {
-  test('G83: stuck state 1, a PROCESSING bot without an order: whichever way an order ends, its bot is idle with it', async () => {
+  test('G83: stuck state 1, a PROCESSING bot without an order: however an order ends, its bot is idle in the same transaction', async () => {
     type Way = (order: Order, bot: Bot) => Promise<unknown>;
-    // with its own end, or by somebody: then nobody has to be told of it any more
+    // by its own end, or by an operator: then its callback is cancelled
     const byItself: Way[] = [
       async (made, by) => signedBody(t, await key(), { orderId: made.id, botId: by.id, attempt: 1 }),
       () => t.pass(12_000),
@@ -352,7 +352,7 @@ describe('the three stuck states', () => {
     expect((await t.del(`/api/orders/${second.id}`)).status).toBe(204);
     await nobodyIsStuck();
     expect((await bots()).map(({ status }) => status)).toEqual(['IDLE']);
-    // both callbacks went with their claims, and none of it comes back later
+    // both callbacks were cancelled with their claims, and nothing comes back later
     expect([(await sent(first.id))[0], (await sent(second.id))[0]]).toEqual(['CANCELED', 'CANCELED']);
     await t.pass(12_000);
     expect((await one(first.id)).status).toBe('PENDING');
@@ -362,7 +362,7 @@ describe('the three stuck states', () => {
     expect((await claim(other.id)).body.id).toBe(first.id);
   });
 
-  test('G83: stuck state 3, a complete order with a bot that goes on: the callback of a deleted bot completes nothing', async () => {
+  test('G83: stuck state 3, a complete order whose bot continues: the callback of a deleted bot completes nothing', async () => {
     const { order: made, bot: by } = await claimed();
     const said = { orderId: made.id, botId: by.id, attempt: 1 };
     expect((await t.del(`/api/bots/${by.id}`)).status).toBe(204);
@@ -371,7 +371,7 @@ describe('the three stuck states', () => {
     expect((await patch(`/api/bots/${by.id}`, { deletedAt: null })).body).toMatchObject({
       ...{ status: 'IDLE', currentOrderId: null },
     });
-    // claimed again by the same bot it is another attempt, and the callback of the first still means nothing
+    // claimed again by the same bot it is another attempt, and the callback of the first still changes nothing
     expect((await claim(by.id)).body.id).toBe(made.id);
     expect((await signedBody(t, await key(), said)).body).toEqual({ message: 'Order already finalized' });
     expect((await signedBody(t, await key(), { ...said, attempt: 2 })).body).toEqual({
@@ -381,7 +381,7 @@ describe('the three stuck states', () => {
   });
 });
 
-/** Calls of the door to `name` stand still before it until the gate is opened; `reached` counts them. */
+/** Calls of the door to `name` stop before it until the gate is opened; `reached` counts them. */
 function gateBefore<On extends object>(on: On, name: keyof On) {
   let reached = 0;
   let open = () => {};
@@ -397,7 +397,7 @@ function gateBefore<On extends object>(on: On, name: keyof On) {
   });
   return {
     reached: (times = 1) => expect.poll(() => reached).toBe(times),
-    /** Nobody who comes later stands still. */
+    /** Later calls do not stop. */
     free: () => void spy.mockRestore(),
     open() {
       spy.mockRestore();
@@ -406,10 +406,10 @@ function gateBefore<On extends object>(on: On, name: keyof On) {
   };
 }
 
-describe('races, made by gates', () => {
+describe('races, made with gates', () => {
   const stateOf = async (id: string) => ((await one(id)) ?? { status: 'DELETED' }).status;
 
-  test('G83: two claims of one bot: one gets the next order, the other hears of it', async () => {
+  test('G83: two claims of one bot: one gets the next order, the other is told so', async () => {
     const [first, second, by] = [await order(), await order(), await bot()];
     const gate = gateBefore(t.engine, 'claimFromPool');
     const asked = [claim(by.id), claim(by.id)];
@@ -421,7 +421,7 @@ describe('races, made by gates', () => {
     expect(await stateOf(second.id)).toBe('PENDING');
   });
 
-  test('G83: a claim that comes second to the deletion of its bot gets nothing', async () => {
+  test('G83: a claim that comes after the deletion of its bot gets nothing', async () => {
     const [made, by] = [await order(), await bot()];
     const gate = gateBefore(t.engine, 'claimFromPool');
     const asked = claim(by.id);
@@ -432,7 +432,7 @@ describe('races, made by gates', () => {
     expect(await stateOf(made.id)).toBe('PENDING');
   });
 
-  test('G83: what a bot claims while it is being deleted is given back, and its callback is cancelled', async () => {
+  test('G83: an order claimed while its bot is being deleted is returned, and its callback is cancelled', async () => {
     const [made, by] = [await order(), await bot()];
     const gate = gateBefore(t.engine, 'blockLane');
     const removed = t.del(`/api/bots/${by.id}`);
@@ -444,7 +444,7 @@ describe('races, made by gates', () => {
     expect((await sent(made.id))[0]).toBe('CANCELED');
   });
 
-  test('G83: a callback that is scheduled after its order was given back means nothing', async () => {
+  test('G83: a callback that is scheduled after its order was returned changes nothing', async () => {
     const [made, by] = [await order(), await bot()];
     const gate = gateBefore(t.server.callbacks, 'schedule');
     const asked = claim(by.id);
@@ -461,7 +461,7 @@ describe('races, made by gates', () => {
     expect(await stateOf(made.id)).toBe('PENDING');
   });
 
-  test('G83: a callback and the end of the lease at once complete the order once, whoever is first', async () => {
+  test('G83: a callback and the end of the lease at the same moment complete the order once, whichever is first', async () => {
     const { order: made, bot: by } = await claimed();
     const said = { orderId: made.id, botId: by.id, attempt: 1 };
     const gate = gateBefore(t.engine, 'report');
@@ -476,7 +476,7 @@ describe('races, made by gates', () => {
     expect(events.filter(({ type }: { type: string }) => type === 'SUCCEEDED')).toHaveLength(1);
   });
 
-  test('G83: a callback that was believed before its order went to another bot completes nothing there', async () => {
+  test('G83: a callback that was accepted before its order went to another bot completes nothing there', async () => {
     const { order: made, bot: by } = await claimed();
     const other = await bot();
     const gate = gateBefore(t.engine, 'report');
@@ -490,7 +490,7 @@ describe('races, made by gates', () => {
     expect(await one(made.id)).toMatchObject({ status: 'PROCESSING', botId: other.id });
   });
 
-  test('G83: a bot that is set idle gives back its own order alone, not one that another has meanwhile', async () => {
+  test('G83: a bot that is set idle returns only its own order, not one that another bot has meanwhile', async () => {
     const { order: made, bot: by } = await claimed();
     const other = await bot();
     let open = () => {};
@@ -509,7 +509,7 @@ describe('races, made by gates', () => {
     expect(await one(made.id)).toMatchObject({ status: 'PROCESSING', botId: other.id });
   });
 
-  test('G83: clear and a claim at once: what was taken before it is cleared too, and nothing is taken after', async () => {
+  test('G83: clear and a claim at the same moment: an order claimed before is cleared too, and none is claimed after', async () => {
     const [first, second, a, b] = [await order(), await order(), await bot(), await bot()];
     const before = gateBefore(t.engine, 'cancelMatching');
     const cleared = t.post('/api/orders/clear');
@@ -530,7 +530,7 @@ describe('races, made by gates', () => {
   });
 });
 
-test('G83: bots of orders that are cancelled together are freed together, and by a clear at once', async () => {
+test('G83: bots of orders that are cancelled together are freed together, and at once by a clear', async () => {
   const [reports, releases] = [vi.spyOn(t.engine, 'reportMany'), vi.spyOn(t.engine, 'release')];
   const cancels = vi.spyOn(t.engine, 'cancel');
   const workers = [await bot(), await bot(), await bot()];
@@ -546,7 +546,7 @@ test('G83: bots of orders that are cancelled together are freed together, and by
   const idle = async () => (await bots()).every(({ status }) => status === 'IDLE');
   await expect.poll(idle).toBe(true);
   for (const { id } of cancelled) expect(await sent(id)).toEqual(['CANCELED', 'CREATED']);
-  // nothing follows a clear: it has freed the bots itself. Each time all three are freed by one transaction, which may have been begun anew
+  // nothing follows a clear: it has freed the bots itself. Each time one transaction frees all three; it may have been retried
   const freed = new Set(reports.mock.calls.map(([, items]) => items.length));
   const oneByOne = releases.mock.calls.length + cancels.mock.calls.length;
   for (const spy of [reports, releases, cancels]) spy.mockRestore();
@@ -554,7 +554,7 @@ test('G83: bots of orders that are cancelled together are freed together, and by
   expect(oneByOne).toBe(0);
 });
 
-test('G83: an order that comes while all are cleared waits for that, and is not among them', async () => {
+test('G83: an order created during a clear waits for it and is not cleared', async () => {
   const [first, { db }] = [await order(), t.engine];
   const gate = gateBefore(t.engine, 'cancelMatching');
   const cleared = t.post('/api/orders/clear');
@@ -572,7 +572,7 @@ test('G83: an order that comes while all are cleared waits for that, and is not 
   expect(orderNumber).toBe(first.orderNumber + 1);
 });
 
-test('G83: by the settings, so many orders are unfinished at most, and every third claim takes a normal one', async () => {
+test('G83: the settings limit the unfinished orders, and every third claim takes a normal one', async () => {
   const other = await testServer({ settings: { MUSTER_ORDER_LIMIT: '5', MUSTER_NORMAL_SHARE: '3' } });
   const normal = await order(other);
   for (let n = 0; n < 3; n += 1) await order(other, 'VIP');
@@ -586,7 +586,7 @@ test('G83: by the settings, so many orders are unfinished at most, and every thi
   for (let n = 0; n < 4; n += 1) taken.push((await claim((await bot(other)).id, other)).body);
   expect(taken.map(({ type }) => type)).toEqual(['VIP', 'VIP', 'NORMAL', 'VIP']);
   expect(taken[2]?.id).toBe(normal.id);
-  // what is processed is not over
+  // an order that is being processed is not finished
   const more = async () => (await other.post('/api/orders', { type: 'VIP' })).status;
   expect(await more()).toBe(409);
   await other.send('PATCH', `/api/orders/${normal.id}`, { status: 'COMPLETE' });
@@ -597,7 +597,7 @@ test('G83: by the settings, so many orders are unfinished at most, and every thi
   await other.close();
 });
 
-test('G83: a callback is believed with a valid signature and nothing else', async () => {
+test('G83: a callback is accepted only with a valid signature', async () => {
   const { order: made, bot: by } = await claimed();
   const said = { orderId: made.id, botId: by.id, attempt: 1 };
   const complete = (headers: Record<string, string>, token: string | null = null, query = '?tenant=1') =>
@@ -609,14 +609,14 @@ test('G83: a callback is believed with a valid signature and nothing else', asyn
     await complete({}, null, ''),
     await signedBody(t, 'x'.repeat(32), said),
     await signedBody(t, await key(), said, '/api/orders/complete?tenant=2'),
-    // whoever publishes to any host with this path gets a signature by this key
+    // publishing to this path on any host gives a signature with this key
     await signedBody(t, await publishedKey(), said),
   ])
     expect(refused).toMatchObject({ status: 401, body: { code: 'MUSTER_BAD_SIGNATURE' } });
   expect((await signedBody(t, await key(), { orderId: made.id })).status).toBe(400);
   expect((await signedBody(t, await key(), { ...said, botId: made.id })).body.message).toContain('already');
   expect((await one(made.id)).status).toBe('PROCESSING');
-  // a rotation is about what receivers know
+  // a rotation concerns only the keys that receivers know
   await t.post('/v2/keys/rotate');
   expect((await signedBody(t, await key(), said)).body).toEqual({ message: 'Order completed' });
 });

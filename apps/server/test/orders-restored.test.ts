@@ -3,9 +3,9 @@ import type { Database } from '@muster/engine';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { type TestServer, testServer } from '../testing/test-server.ts';
 
-/** Orders that are given back, cancelled and restored, again and again, while bots claim them. */
+/** Orders that are returned, cancelled and restored again and again while bots claim them. */
 let t: TestServer;
-/** Of the next look for bots of cancelled orders, outside of transactions. */
+/** Before the next look for bots of cancelled orders, outside of transactions. */
 let heldUp: (() => Promise<void>) | null = null;
 const gated = (db: Database): Database => ({
   ...db,
@@ -42,14 +42,14 @@ async function actionOf(id: string): Promise<string> {
   const { actions } = (await t.get('/api/actions?channel=order')).body;
   return actions.find(({ payload }: { payload: { orderId: string } }) => payload.orderId === id).id;
 }
-/** The bodies of the callbacks of an order, the newest first. */
+/** The bodies of the callbacks of an order, newest first. */
 async function calls(id: string): Promise<{ orderId: string; botId: string; attempt: number }[]> {
   const { actions } = (await t.get('/api/actions?channel=callbacks')).body;
   const bodies = actions.map(({ payload }: { payload: { body: string } }) => JSON.parse(payload.body));
   return bodies.filter(({ orderId }: { orderId: string }) => orderId === id);
 }
 
-test('G4 G83: an order that operators give back ever so often waits in its old place at once', async () => {
+test('G4 G83: an order that operators return any number of times waits in its old place at once', async () => {
   const [vip, a, b] = [await order('VIP'), await bot(), await bot()];
   const back = [
     (by: Bot) => patch(`/api/bots/${by.id}`, { status: 'IDLE' }),
@@ -71,7 +71,7 @@ test('G4 G83: an order that operators give back ever so often waits in its old p
   expect((await claim(a.id)).body.id).toBe(normal.id);
 });
 
-test('whoever assigns an order that is not handed out is told the reason', async () => {
+test('assigning an order that cannot be handed out is refused with the reason', async () => {
   const [made, a] = [await order(), await bot()];
   const assign = () => patch(`/api/orders/${made.id}`, { status: 'PROCESSING', botId: a.id });
   await t.post('/api/pause', {});
@@ -79,7 +79,7 @@ test('whoever assigns an order that is not handed out is told the reason', async
     ...{ status: 409, body: { code: 'MUSTER_ORDER_STATUS', error: expect.stringMatching(/paused\.$/) } },
   });
   await t.post('/api/resume', {});
-  // cancelled after it was looked at
+  // cancelled after it was read
   const claimFromPool = t.engine.claimFromPool.bind(t.engine);
   const action = await actionOf(made.id);
   vi.spyOn(t.engine, 'claimFromPool').mockImplementationOnce(async (tx, item) => {
@@ -93,7 +93,7 @@ test('whoever assigns an order that is not handed out is told the reason', async
 test('G83: an order that is cancelled and restored before its bot is free leaves that bot free', async () => {
   const [made, a] = [await order(), await bot()];
   await claim(a.id);
-  // whoever frees the bots of cancelled orders has not looked for them yet
+  // the duty that frees the bots of cancelled orders has not run yet
   let open = () => {};
   let isReached = false;
   heldUp = () => {
@@ -113,7 +113,7 @@ test('G83: an order that is cancelled and restored before its bot is free leaves
   expect((await one(made.id)).status).toBe('PENDING');
 });
 
-test('G83: a bot whose order was cancelled is set idle by hand, if nobody else has', async () => {
+test('G83: a bot whose cancelled order was not freed yet is set idle by hand', async () => {
   const [made, a] = [await order(), await bot()];
   await claim(a.id);
   vi.spyOn(t.engine, 'reportMany').mockRejectedValue(new Error('not now'));
@@ -135,13 +135,13 @@ test('G83: the callback of a claim before the order was restored does not comple
     await restore(made.id);
     t.clock.advance(1_000);
   }
-  // given back within one life, too
+  // returned within one life, too
   await claim(a.id);
   await patch(`/api/orders/${made.id}`, { status: 'PENDING' });
   t.clock.advance(1_000);
   await claim(a.id);
   expect((await calls(made.id)).map(({ attempt }) => attempt)).toEqual([4, 3, 2, 1]);
-  // all of them come, as if none had been cancelled
+  // all of them arrive, as if none had been cancelled
   const answers: string[] = [];
   for (const [n, body] of (await calls(made.id)).toReversed().entries()) {
     const at = new Date(t.clock().getTime() + 1);
@@ -163,7 +163,7 @@ test('G83: the callback of a claim before the order was restored does not comple
   expect(await one(made.id)).toMatchObject({ status: 'COMPLETE', completionReason: 'CALLBACK' });
 });
 
-test('G83: a claim does not answer with an order that the bot lost before the answer was made', async () => {
+test('G83: a claim does not answer with an order that the bot lost before the answer was built', async () => {
   const a = await bot();
   const losses: ((made: Order) => Promise<unknown>)[] = [
     () => patch(`/api/bots/${a.id}`, { status: 'IDLE' }),

@@ -20,7 +20,7 @@ const claim = (id: string, token?: string) =>
   t.post(`/api/bots/${id}/claim`, undefined, token === undefined ? {} : { token });
 const list = async (): Promise<Order[]> => (await t.get('/api/orders')).body.orders;
 const one = async (id: string): Promise<Order> => (await t.get(`/api/orders/${id}`)).body;
-/** The ids of a list, one by one. */
+/** The ids of a list, in order. */
 async function paged(path: string): Promise<string[]> {
   const ids: string[] = [];
   let cursor = '';
@@ -37,7 +37,7 @@ const LEASE_MS = 12_000;
 const clear = () => t.post('/api/orders/clear');
 const patch = (path: string, body: object) => t.send('PATCH', path, body);
 
-test('an order has a number, waits, is processed by a bot and is complete when its time is over', async () => {
+test('an order has a number, waits, is processed by a bot and is complete when its time is up', async () => {
   const made = await t.post('/api/orders', { type: 'VIP', userId: '018f3f2e-7f5a-7c3b-8a1d-0123456789ab' });
   expect(made.status).toBe(201);
   expect(made.body).toMatchObject({ orderNumber: 1, type: 'VIP', status: 'PENDING', botId: null });
@@ -81,7 +81,7 @@ test('an order has a number, waits, is processed by a bot and is complete when i
   await clear();
 });
 
-test('the first order says for which bot it waits: for one at all, for a free one, for one that asks', async () => {
+test('the next order says whether it waits for any bot, a free one, or one that asks', async () => {
   const first = await order();
   const second = await order();
   const why = async (n: number) => {
@@ -103,7 +103,7 @@ test('the first order says for which bot it waits: for one at all, for a free on
   await clear();
 });
 
-test('G83: those that wait are in the order of their turn, VIP first; then those in process and complete ones, newest first', async () => {
+test('G83: waiting orders are listed in the order of their turn, VIP first; then those processing and complete, newest first', async () => {
   const made = [await order(), await order('VIP'), await order(), await order('VIP'), await order()];
   const [a, b] = [await bot(), await bot()];
   await claim(a.id);
@@ -113,7 +113,7 @@ test('G83: those that wait are in the order of their turn, VIP first; then those
   const numbers = (await list()).map((row) => `${row.status} ${made.findIndex(({ id }) => id === row.id)}`);
   expect(numbers).toEqual(['PENDING 2', 'PENDING 4', 'PROCESSING 0', 'COMPLETE 3', 'COMPLETE 1']);
   expect(await paged('/api/orders?')).toEqual((await list()).map(({ id }) => id));
-  // one status by itself, however many of another are before it
+  // one status alone, however many orders of another come first
   const places = async (query: string) =>
     (await paged(`/api/orders?${query}&`)).map((id) => made.findIndex((row) => row.id === id));
   expect(await places('status=PENDING')).toEqual([2, 4]);
@@ -121,13 +121,13 @@ test('G83: those that wait are in the order of their turn, VIP first; then those
   expect(await places('status=COMPLETE')).toEqual([3, 1]);
   await clear();
   expect(await places('status=PROCESSING&deleted=true')).toEqual([]);
-  // deleted ones have the same order, and nobody processes one
+  // deleted ones have the same order, and none is processed
   const gone = (await paged('/api/orders?deleted=true&')).map((id) => made.findIndex((row) => row.id === id));
   expect(gone.filter((n) => n >= 0)).toEqual([0, 2, 4, 3, 1]);
   expect(await paged('/api/orders?deleted=false&')).toEqual([]);
 });
 
-test('an order is given to a bot by hand, taken back, and completed, as the rules allow', async () => {
+test('an order is assigned to a bot by hand, taken back and completed, within the rules', async () => {
   const [first, second] = [await order(), await order()];
   const [a, b] = [await bot(), await bot()];
   const path = `/api/orders/${second.id}`;
@@ -136,7 +136,7 @@ test('an order is given to a bot by hand, taken back, and completed, as the rule
   expect((await patch(path, { status: 'PROCESSING', botId: a.id })).body).toMatchObject({ botId: a.id });
   expect((await patch(path, { status: 'PROCESSING', botId: a.id })).status).toBe(200);
   expect((await patch(path, { status: 'PROCESSING', botId: b.id })).status).toBe(409);
-  // whose it is does not change by the way
+  // its customer does not change on the way
   for (const odd of [
     { botId: null },
     { botId: b.id },
@@ -166,7 +166,7 @@ test('an order is given to a bot by hand, taken back, and completed, as the rule
   await clear();
 });
 
-test('G83: a deleted bot gives its order back to its old place; a deleted order frees its bot; both can be restored', async () => {
+test('G83: a deleted bot returns its order to its old place; a deleted order frees its bot; both can be restored', async () => {
   const [first, second] = [await order(), await order()];
   const [a, b] = [await bot(), await bot()];
   await claim(a.id);
@@ -176,7 +176,7 @@ test('G83: a deleted bot gives its order back to its old place; a deleted order 
   expect((await claim(b.id)).body.id).toBe(first.id);
   expect((await t.del(`/api/orders/${first.id}`)).status).toBe(204);
   expect((await t.del(`/api/orders/${first.id}`)).status).toBe(404);
-  // what is deleted is unknown but to the list of those
+  // a deleted order is unknown except in the list of deleted ones
   for (const [path, id, code] of [
     ['/api/orders', first.id, 'MUSTER_UNKNOWN_ORDER'],
     ['/api/bots', a.id, 'MUSTER_UNKNOWN_BOT'],
@@ -201,7 +201,7 @@ test('G83: a deleted bot gives its order back to its old place; a deleted order 
     expect((await t.get(`${path}/${id}`)).body).toMatchObject({ id, deletedAt: null });
     expect(await paged(`${path}?deleted=true&`)).not.toContain(id);
   }
-  // in its old place, before the one that is younger
+  // in its old place, before the newer one
   expect((await claim(a.id)).body.id).toBe(first.id);
   expect((await claim(b.id)).body.id).toBe(second.id);
   const third = await order();
@@ -215,7 +215,7 @@ test('G83: a deleted bot gives its order back to its old place; a deleted order 
   expect(await list()).toEqual([]);
 });
 
-test('ids are those of the same order and bot in upper case', async () => {
+test('ids in upper case name the same order and bot', async () => {
   const [made, a] = [await order(), await bot()];
   const upper = (id: string) => id.toUpperCase();
   expect((await claim(upper(a.id), a.botToken)).body).toMatchObject({ id: made.id, botId: a.id });
@@ -238,7 +238,7 @@ test('ids are those of the same order and bot in upper case', async () => {
   expect((await t.del(`/api/bots/${upper(a.id)}`)).status).toBe(204);
 });
 
-test('what was updated last is never told as older', async () => {
+test('updatedAt never goes back', async () => {
   const [made, a] = [await order(), await bot()];
   const botNow = async () =>
     (await t.get('/api/bots')).body.bots.find(({ id }: { id: string }) => id === a.id).updatedAt as string;
@@ -260,7 +260,7 @@ test('what was updated last is never told as older', async () => {
   await clear();
 });
 
-test('G14: the call that ends the time of an order is not made due, neither singly nor by filter', async () => {
+test('G14: the call that ends the time of an order cannot be made due, neither singly nor by filter', async () => {
   const [made, { id }] = [await order(), await bot()];
   await claim(id);
   const { actions } = (await t.get('/api/actions?channel=callbacks&state=pending')).body;
@@ -274,7 +274,7 @@ test('G14: the call that ends the time of an order is not made due, neither sing
   await clear();
 });
 
-test('the action of an order is neither moved nor copied; cancelled, it is a deleted order and its bot is free', async () => {
+test('the action of an order can be neither moved nor copied; cancelling it deletes the order and frees its bot', async () => {
   const [first, second, a] = [await order(), await order(), await bot()];
   const { actions } = (await t.get('/api/actions?channel=order&state=pending')).body;
   const actionOf = (id: string) =>
@@ -301,7 +301,7 @@ test('the action of an order is neither moved nor copied; cancelled, it is a del
   await clear();
 });
 
-test('G83: whatever an operator does while bots compete, and while the server restarts, each order is completed once', async () => {
+test('G83: whatever an operator does while bots compete and the server restarts, each order is completed once', async () => {
   await clear();
   let isRestarted = false;
   const report = await playOrders({
@@ -315,19 +315,19 @@ test('G83: whatever an operator does while bots compete, and while the server re
     },
   });
   expect(report.faults).toEqual([]);
-  // how much is compared is chance: a round in which an answer was lost is not
+  // how much is compared varies: a round with a lost answer is not
   expect(isRestarted && report.compared > 0 && report.acts > 0).toBe(true);
   await clear();
 });
 
-test('an action that an operator cancels is a deleted order; deleted ones are forgotten after some days', async () => {
+test('an action that an operator cancels is a deleted order; deleted orders are removed after some days', async () => {
   const made = await order();
   const { actions } = (await t.get('/api/actions?channel=order&state=pending')).body;
   expect((await t.post(`/api/actions/${actions[0].id}/cancel`, {})).status).toBe(200);
   expect(await list()).toEqual([]);
   expect((await patch(`/api/orders/${made.id}`, { deletedAt: null })).body.status).toBe('PENDING');
   await t.del(`/api/orders/${made.id}`);
-  // its action is forgotten by then
+  // its action has been pruned by then
   await t.pass(20 * 86_400_000);
   for (const duty of ['keep-days', 'prune', 'prune-orders']) await t.engine.runDuty(duty);
   expect((await t.get(`/api/actions/${actions[0].id}`)).status).toBe(404);
@@ -339,7 +339,7 @@ test('an action that an operator cancels is a deleted order; deleted ones are fo
   expect((await patch(`/api/orders/${made.id}`, { deletedAt: null })).status).toBe(404);
 });
 
-test('complete orders are forgotten with the other finished actions, those that wait are not', async () => {
+test('complete orders are pruned with other finished actions, waiting ones are not', async () => {
   const today = () => t.engine.runDuty('keep-days');
   await today();
   const [done, waits, a] = [await order('VIP'), await order(), await bot()];
@@ -356,11 +356,11 @@ test('complete orders are forgotten with the other finished actions, those that 
   await clear();
 });
 
-test('a token of a bot claims for that bot alone', async () => {
+test('a bot token claims only for its own bot', async () => {
   const [a, b] = [await bot(), await bot()];
   expect((await claim(b.id, a.botToken)).body.code).toBe('MUSTER_WRONG_BOT');
   expect((await t.get('/api/orders', { token: a.botToken })).status).toBe(403);
-  // a restored bot has none, and gets a new one
+  // a restored bot has no token, and gets a new one
   await t.del(`/api/bots/${a.id}`);
   expect((await t.post(`/api/bots/${a.id}/token`)).status).toBe(404);
   await patch(`/api/bots/${a.id}`, { deletedAt: null });

@@ -17,7 +17,7 @@ afterEach(() => {
   }
 });
 
-/** A server of this machine; whoever wants to reach it has to be allowed to. */
+/** A server of this machine; reaching it must be allowed. */
 async function listen(listener: RequestListener): Promise<number> {
   const server = createServer(listener);
   servers.push(server);
@@ -25,7 +25,7 @@ async function listen(listener: RequestListener): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** One that speaks no HTTP, or its own. */
+/** A server that does not speak HTTP, or speaks it wrongly. */
 async function speak(words: string, end: boolean): Promise<number> {
   const open = new Set<Socket>();
   const server = createTcpServer((socket) => {
@@ -89,17 +89,17 @@ const PRIVATE = [
 ];
 const PUBLIC = ['1.1.1.1', '172.32.0.1', '100.63.255.255', '100.128.0.0', '9.255.255.255', '11.0.0.0'];
 
-test('an address is public only if it is given out to somebody in the internet', () => {
+test('an address is public only if it is assigned to someone on the internet', () => {
   expect(PRIVATE.filter(isPublic)).toEqual([]);
   expect([...PUBLIC, '2606:4700::1111', '2a00::1'].filter((address) => !isPublic(address))).toEqual([]);
 });
 
-test('G85: no private address is dialled, however it is written or found', async () => {
+test('G85: no private address is dialled, however it is written or resolved', async () => {
   const dial = vi.fn();
   const dialled = new Outgoing(new AllowRule(nothing, all('10.0.0.1', '::1', 'fd00::7')), undefined, dial);
   for (const url of [
     ...['http://10.0.0.1/', 'http://127.0.0.1:80/', 'http://[::1]/', 'http://[::ffff:10.0.0.1]/'],
-    // what a URL makes of other ways to write an address is an address
+    // what URL turns into an address is an address
     ...['http://0x7f.1/', 'http://2130706433/', 'http://017700000001/', 'http://127.1/'],
     ...['http://inside.example/', 'https://inside.example/', 'http://localhost/', 'http://localhost./'],
   ])
@@ -108,7 +108,7 @@ test('G85: no private address is dialled, however it is written or found', async
   expect(dialled.check('http://169.254.169.254/latest')).toContain('is in a network');
 });
 
-test('G85: of a host with public and private addresses only the public ones are dialled, and they are what was looked at', async () => {
+test('G85: of a host with public and private addresses only the public ones are dialled, and exactly those that were resolved', async () => {
   const resolve = vi.fn(all('10.0.0.1', '1.1.1.1', '192.168.0.1'));
   let addresses: unknown;
   const outgoing = new Outgoing(new AllowRule(nothing, resolve), undefined, (_url, { lookup }) => {
@@ -119,11 +119,11 @@ test('G85: of a host with public and private addresses only the public ones are 
   });
   expect((await outgoing.send(get('http://mixed.example/'))).outcome).toBe('unreachable');
   expect(addresses).toEqual([{ address: '1.1.1.1', family: 4 }]);
-  // once, and for as long as anybody waits for it
+  // once, for as long as a request waits for it
   expect(resolve.mock.calls).toEqual([['mixed.example', expect.any(AbortSignal)]]);
 });
 
-test('what the settings name may be reached, and the answer comes back', async () => {
+test('addresses in the settings may be reached, and the response comes back', async () => {
   const port = await listen((request, response) => {
     let body = '';
     request.on('data', (part) => {
@@ -146,7 +146,7 @@ test('what the settings name may be reached, and the answer comes back', async (
   expect(answer.outcome === 'answered' && answer.body.toString()).toBe('got words');
 });
 
-test('G85: a redirect is an answer and is not followed', async () => {
+test('G85: a redirect is a response and is not followed', async () => {
   const asked: unknown[] = [];
   const port = await listen((request, response) => {
     asked.push(request.url);
@@ -160,7 +160,7 @@ test('G85: a redirect is an answer and is not followed', async () => {
   expect(asked).toEqual(['/']);
 });
 
-test('an answer without end is cut, and one that never comes is given up', async () => {
+test('an endless response is cut, and one that never comes is given up', async () => {
   const port = await listen((request, response) => {
     if (request.url === '/silent') return;
     const more = () => {
@@ -187,7 +187,7 @@ test('an answer without end is cut, and one that never comes is given up', async
   );
 });
 
-test('a name that nobody knows, a closed port and a wrong address are told apart', async () => {
+test('an unknown name, a closed port and an invalid address have different errors', async () => {
   const port = await listen(() => {});
   servers.pop()?.close();
   const unknown = new Outgoing(
@@ -202,7 +202,7 @@ test('a name that nobody knows, a closed port and a wrong address are told apart
     expect(typeof outgoing.check(wrong)).toBe('string');
 });
 
-test('G84: whatever a server says instead of an answer, its request ends', async () => {
+test('G84: whatever a server sends instead of a response, its request ends', async () => {
   const outgoing = new Outgoing(new AllowRule(loopback, all('127.0.0.1')));
   const said = async (words: string, end: boolean, timeoutMs = 60_000) => {
     const port = await speak(words, end);
@@ -225,7 +225,7 @@ test('G84: whatever a server says instead of an answer, its request ends', async
     expect([words, (await said(words, false, 20)).outcome]).toEqual([words, 'timeout']);
 });
 
-test('a request that Node never speaks of again ends with its time', async () => {
+test('a request for which Node emits no further event ends with its time', async () => {
   const silent = Object.assign(new EventEmitter(), { end: () => {}, destroy: () => {} });
   const outgoing = new Outgoing(
     new AllowRule(loopback, all('127.0.0.1')),
@@ -235,7 +235,7 @@ test('a request that Node never speaks of again ends with its time', async () =>
   expect((await outgoing.send(get('http://named.example/', { timeoutMs: 20 }))).outcome).toBe('timeout');
 });
 
-test('G84: what is slow leaves its place to others, as far as there are places and bytes for slow ones', async () => {
+test('G84: a slow request gives up its place to others, as long as there are places and bytes for slow ones', async () => {
   const places = new Places({ atOnce: 2, slow: { places: 2, bytes: 100 } });
   const [a, b] = [places.take(), places.take()];
   const free = () => Promise.race([places.free(), Promise.resolve('none')]);
@@ -258,7 +258,7 @@ test('G84: what is slow leaves its place to others, as far as there are places a
   expect(await waiting).toBe(1);
 });
 
-test('G84: a place for slow ones that is given back goes to the oldest that waits for one and fits', async () => {
+test('G84: a released place for slow requests goes to the oldest one that waits for it and fits', async () => {
   const places = new Places({ atOnce: 4, slow: { places: 2, bytes: 100 } });
   const free = () => Promise.race([places.free(), Promise.resolve('none')]);
   const [a, b, large, small] = [places.take(), places.take(), places.take(), places.take()];
@@ -271,7 +271,7 @@ test('G84: a place for slow ones that is given back goes to the oldest that wait
   const last = places.take();
   places.turnSlow(last, 20);
   expect(await free()).toBe('none');
-  places.giveBack(over); // it was in nobody's way but its own
+  places.giveBack(over); // it had kept its normal place
   expect(await free()).toBe(1);
   places.giveBack(a); // 60 bytes and one place: the first that fits
   expect([large, small, last].map(({ slowBytes }) => slowBytes)).toEqual([null, 20, null]);
@@ -282,7 +282,7 @@ test('G84: a place for slow ones that is given back goes to the oldest that wait
   expect(await free()).toBe(4);
 });
 
-/** A server of names that says nothing of hang.example, nor of half.example in IPv6, fails for broken.example, and knows known.example alone. */
+/** A name server: no answer for hang.example, nor for half.example in IPv6; broken.example fails; it knows only known.example. */
 async function nameServer(): Promise<string> {
   const socket = createSocket('udp4');
   socket.on('message', (asked, { address, port }) => {
@@ -304,7 +304,7 @@ async function nameServer(): Promise<string> {
   return `127.0.0.1:${socket.address().port}`;
 }
 
-test('G84: names are asked of the network, and one whose server hangs takes no thread of the process', async () => {
+test('G84: names are resolved over the network, and one whose server hangs blocks no thread of the process', async () => {
   const server = await nameServer();
   const patient = createNetworkLookUp({ timeout: 60_000, tries: 1 }, [server]);
   const impatient = createNetworkLookUp({ timeout: 100, tries: 1 }, [server]);
@@ -315,7 +315,7 @@ test('G84: names are asked of the network, and one whose server hangs takes no t
   await expect(patient('other.example')).rejects.toMatchObject({ code: 'ENOTFOUND' });
 });
 
-test('G84: the system is asked for names in its list, and two at a time for those that the network does not know', async () => {
+test('G84: the system resolver is asked for names in its hosts file, and two at a time for names that DNS does not know', async () => {
   const asked: string[] = [];
   const answers: (() => void)[] = [];
   const codes: Record<string, string> = { hang: 'ETIMEOUT', broken: 'ESERVFAIL', empty: 'ENODATA' };
@@ -341,7 +341,7 @@ test('G84: the system is asked for names in its list, and two at a time for thos
   expect(asked.splice(0)).toEqual([...listed, 'printer', 'empty.example']);
   const lost = ['lost1', 'lost2', 'lost3.example'].map((host) => look(host));
   await expect.poll(() => asked.length).toBe(2);
-  // whoever no longer wants to know has left the line
+  // a caller that gave up has left the queue
   const [gone, rule] = [new AbortController(), new AllowRule(nothing, look)];
   const unwanted = rule.resolve(new URL('http://lost4.example'), gone.signal);
   const later = look('lost5.example');

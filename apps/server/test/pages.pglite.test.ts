@@ -25,7 +25,7 @@ test.each([
   expect(await runPage(t, page)).toBeGreaterThanOrEqual(commands);
 });
 
-test('the commands of docs/orders.md are about the bot that they create, whatever others there are', async () => {
+test('the commands of docs/orders.md use the bot that they create, whatever others exist', async () => {
   t.secret((await t.post('/api/bots')).body.botToken);
   await runPage(t, 'orders.md');
 });

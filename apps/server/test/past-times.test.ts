@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { fakeDevice } from '../testing/fake-device.ts';
 import { type TestServer, testServer } from '../testing/test-server.ts';
 
-/** A time by which something is to be delivered or done, given when it has passed, is refused by every door alike. */
+/** A deliverBy or deadline in the past is refused by every door alike. */
 let t: TestServer;
 let paths: Record<string, { path: string; body: object }>;
 beforeAll(async () => {
@@ -56,7 +56,7 @@ test.each([
   expect((await t.post(...timed(door, field, at(1_000)))).status).toBe(201);
 });
 
-test('a workflow that is changed hears the same', async () => {
+test('a changed workflow is refused alike', async () => {
   const { path, body } = paths.workflow as { path: string; body: { action: object } };
   const { id } = (await t.post(path, body)).body;
   const change = { action: { ...body.action, deadline: at(-1) } };
@@ -64,7 +64,7 @@ test('a workflow that is changed hears the same', async () => {
 });
 
 test.each(['lane', 'device', 'host'])(
-  'a repeated request of a %s is answered as the first time, also when its time has passed',
+  'a repeated request of a %s gets the first answer, even when its time has passed',
   async (door) => {
     const [path, body] = timed(door, 'deliverBy', at(60_000));
     const headers = { 'idempotency-key': `once-${door}` };

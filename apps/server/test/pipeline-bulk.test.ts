@@ -33,13 +33,13 @@ const ASSIGN = `mutation ($deviceId: ID!, $actionId: ID!, $phoneNumber: String, 
   assignAction(deviceId: $deviceId, actionId: $actionId, phoneNumber: $phoneNumber, idempotencyKey: $idempotencyKey) { batchId } }`;
 const report = async (text: string) => (await p.t.engine.db.query({ text })).rows;
 
-test('G75: of two who assign to one device at once exactly one is told that it is busy', async () => {
+test('G75: of two assignments to one device at the same moment, exactly one is refused as busy', async () => {
   p.echo.answer = () => null;
   const device = await p.active();
   const [one, other] = await Promise.all([p.refusal(device.id, LOCK), p.refusal(device.id, LOCK)]);
   expect([one, other].filter(Boolean)).toEqual(['DEVICE_BUSY']);
   await expect.poll(() => p.commandsOf(device.udid).length).toBe(1);
-  // running is busy, too; who may wait is queued behind it, if it will be allowed then
+  // a running action makes it busy too; with QUEUE the action is queued behind it, if it will be allowed then
   expect(await p.refusal(device.id, UNLOCK)).toBe('DEVICE_BUSY');
   expect(await p.refusal(device.id, LOCK, { whenBusy: 'QUEUE' })).toBe('INVALID_TRANSITION');
   const unlock = await p.assign(device.id, UNLOCK, { whenBusy: 'QUEUE' });
@@ -59,7 +59,7 @@ test('G75: of two who assign to one device at once exactly one is told that it i
   expect(await p.policy(device.id)).toBe('active');
 });
 
-/** What a server does with assignments, as another node on this database would have it. */
+/** The assignments of a server, as another node on this database would make them. */
 function otherNode() {
   const { bus, engine, fleet } = p.echo.shell;
   let looks = 0;
@@ -84,11 +84,11 @@ function otherNode() {
   const caller = { tenantId: 1, name: by, tokenId: null, kind: 'operator', role: 'admin' } as never;
   const common = { offline: 'QUEUE', whenBusy: 'REJECT', priority: 'NORMAL' } as const;
   return {
-    /** How often it has tried to get a device without waiting. */
+    /** How often it tried to lock a device without waiting. */
     looks: () => looks,
     assign: (deviceId: string, actionId: number) =>
       assignAction(caller, { ...common, deviceId, actionId: String(actionId) }),
-    /** As a bulk does: it waits for the device. */
+    /** Like a bulk assignment: it waits for the device. */
     async waitAndAssign(deviceId: string, actionId: number) {
       const nothing = { messageTemplateId: null, phoneNumber: null };
       const assignment = { ...common, ...nothing, deviceIds: [deviceId], actionId: String(actionId) };
@@ -107,7 +107,7 @@ const codeOf = (asked: Promise<unknown>) =>
     ({ code }: { code: string }) => code,
   );
 
-/** Somebody else has the device while this happens. */
+/** Another transaction holds the device while this runs. */
 async function whileHeld<T>(deviceId: string, happens: (outside: pg.Client) => Promise<T>): Promise<T> {
   const outside = new pg.Client(p.t.databaseUrl as string);
   await outside.connect();
@@ -121,7 +121,7 @@ async function whileHeld<T>(deviceId: string, happens: (outside: pg.Client) => P
   }
 }
 
-test('G75: of those who assign to one device at several nodes, alone or in a bulk, exactly one is not told that it is busy', async () => {
+test('G75: of assignments to one device at several nodes, alone or in a bulk, exactly one is not refused as busy', async () => {
   p.echo.answer = () => null;
   const device = await p.active();
   const [here, there] = [otherNode(), otherNode()];
@@ -131,7 +131,7 @@ test('G75: of those who assign to one device at several nodes, alone or in a bul
       here.assign(device.id, LOCK),
       there.assign(device.id, LOCK),
     ];
-    // nobody has seen what another does: the first waits for the device, the others come back to it
+    // no transaction has seen what another does: the first waits for the device, the others come back to it
     await expect.poll(() => here.looks() > 0 && there.looks() > 0).toBe(true);
     const waiting = `select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
     await expect.poll(async () => (await outside.query(waiting)).rows.length).toBe(1);
@@ -141,7 +141,7 @@ test('G75: of those who assign to one device at several nodes, alone or in a bul
   await expect.poll(() => p.commandsOf(device.udid).length).toBe(1);
 });
 
-test('G75: assignments that come at once are one transaction, each with its own answer; a device that somebody has holds up nobody else', async () => {
+test('G75: simultaneous assignments are one transaction, each with its own answer; a locked device delays no other', async () => {
   p.echo.answer = completed;
   const [good, other, held] = [await p.active(), await p.active(), await p.active()];
   const uploaded = await p.device();
@@ -176,7 +176,7 @@ test('G75: assignments that come at once are one transaction, each with its own 
   ]);
 });
 
-test('G75: an assignment that is refused is a batch of one with a failed row; what is no request leaves nothing', async () => {
+test('G75: a refused assignment is a batch of one with a failed row; an invalid request leaves nothing', async () => {
   const uploaded = await p.device();
   const ask = async (more: object) =>
     (await p.t.post('/graphql', { query: ASSIGN, variables: more })).body.errors;
@@ -198,7 +198,7 @@ test('G75: an assignment that is refused is a batch of one with a failed row; wh
     await report(`select b.status, d.device_id, d.status as row, d.error_code from muster_reports.batch_actions b
       join muster_reports.batch_device_actions d on d.tenant_id = b.tenant_id and d.batch_id = b.id where b.id = ${batchId}`),
   ).toEqual([{ status: 'COMPLETED', device_id: uploaded, row: 'FAILED', error_code: 'INVALID_TRANSITION' }]);
-  // said again it is the same refusal, and another device with this key is another request
+  // repeated, it is the same refusal; another device with this key is another request
   expect(await ask({ deviceId: uploaded, actionId: '5', idempotencyKey: 'r1' })).toMatchObject([
     { extensions: { code: 'INVALID_TRANSITION', batchId } },
   ]);
@@ -222,13 +222,13 @@ test('G75: an assignment that is refused is a batch of one with a failed row; wh
     'MUSTER_FORBIDDEN',
   ]);
   expect(await report('select max(batch_id) as last from muster.batches')).toEqual([{ last }]);
-  // a key that made nothing is free
+  // a key that created nothing is free
   expect(await ask({ deviceId: uploaded, actionId: '5', idempotencyKey: 'r2' })).toMatchObject([
     { extensions: { code: 'INVALID_TRANSITION' } },
   ]);
 });
 
-test('G75: a bulk is valid or failed device by device, and its batch has a row for everybody who was asked for', async () => {
+test('G75: a bulk is valid or failed per device, and its batch has a row for every requested device', async () => {
   const [first, second] = [await p.active(), await p.active()];
   const uploaded = await p.device();
   const asked = [first.id, uploaded, '999999', 'no id', second.id, first.id];
@@ -249,11 +249,11 @@ test('G75: a bulk is valid or failed device by device, and its batch has a row f
   expect(
     batch.devices.nodes.map((row: { status: string; errorCode: string }) => row.errorCode ?? row.status),
   ).toEqual([...['SUCCESS', 'INVALID_TRANSITION', 'DEVICE_NOT_FOUND', 'DEVICE_NOT_FOUND', 'SUCCESS']]);
-  // the same batch, as all others are shown
+  // the same batch, in the list of all batches
   expect((await p.t.get(`/api/batches/${bulk.batchId}`)).body).toMatchObject({
     ...{ status: 'completed', total: 5, counts: { done: 2, refused: 3 } },
   });
-  // sent again it makes nothing
+  // repeated, it creates nothing
   const again = await p.ask(BULK, { deviceIds: asked, actionId: '5', idempotencyKey: 'b1' });
   expect(again.assignBulkAction.batchId).toBe(bulk.batchId);
   expect(again.assignBulkAction.valid).toEqual(bulk.valid);
@@ -276,7 +276,7 @@ test('G75: a bulk is valid or failed device by device, and its batch has a row f
   ]);
 });
 
-test('a bulk has 10,000 devices at most and needs the role that is set for it; roles hold for all changes', async () => {
+test('a bulk has 10,000 devices at most and needs the configured role; roles apply to all changes', async () => {
   const operator = (await p.t.token({ kind: 'operator', role: 'operator', name: 'o' })).token;
   const viewer = (await p.t.token({ kind: 'operator', role: 'viewer', name: 'v' })).token;
   const many = Array.from({ length: 10_001 }, (_, n) => String(n + 1));
@@ -288,7 +288,7 @@ test('a bulk has 10,000 devices at most and needs the role that is set for it; r
   expect((await p.t.post('/graphql', { query: '{ actionTypes { id } }' }, { token: null })).status).toBe(401);
 });
 
-test('G76: whoever asks for the executions of an action gets each once, however many ask at once, and a document that multiplies them is too dear', async () => {
+test("G76: concurrent readers of an action's executions get each once, and a document that multiplies them costs too much", async () => {
   const register = await p.assign(await p.device(), 2);
   const one = `execution(id: "${register.executionId}") { action { executions { id } } }`;
   const answers = await Promise.all([1, 2, 3, 4].map(() => p.ask(`{ ${one} again: ${one} }`)));
@@ -303,7 +303,7 @@ test('G76: whoever asks for the executions of an action gets each once, however 
   expect(await p.codesOf(last.replace('1)', `"${register.executionId}")`))).toEqual(['MUSTER_BAD_REQUEST']);
 });
 
-test('G76: documents read four at a time however much they ask for, and one too many of a caller is 503', async () => {
+test('G76: documents read four at a time however much they ask for, and one too many of a token gets 503', async () => {
   const { token } = await p.t.token({ kind: 'operator', role: 'viewer', name: 'greedy' });
   const { db } = p.echo.shell;
   const query = db.query.bind(db);
@@ -331,7 +331,7 @@ test('G76: documents read four at a time however much they ask for, and one too 
     release();
   });
   const greedy = [ask(100), ...Array.from({ length: 200 }, () => ask(1))];
-  // the others cannot end: whoever is answered was refused
+  // the others cannot end: any answer is a refusal
   expect(await Promise.race(greedy)).toMatchObject({
     ...{ status: 503, body: { code: 'MUSTER_OVERLOADED' } },
   });
@@ -344,7 +344,7 @@ test('G76: documents read four at a time however much they ask for, and one too 
   expect(most).toBe(4);
 });
 
-test('G76: a document that fails early reads nothing more, and the log does not speak of its other fields', async () => {
+test('G76: a document that fails early reads nothing more, and the log does not mention its other fields', async () => {
   const { token } = await p.t.token({ kind: 'operator', role: 'viewer', name: 'hasty' });
   const { db } = p.echo.shell;
   const query = db.query.bind(db);
@@ -376,7 +376,7 @@ test('G76: a document that fails early reads nothing more, and the log does not 
   expect(p.t.log().slice(logged)).not.toContain('The request ');
 });
 
-test('templates go to the device as they are, and only active ones', async () => {
+test('templates are sent to the device unchanged, and only active ones', async () => {
   const phone = await p.active();
   const { createMessageTemplate } = await p.ask(
     'mutation { createMessageTemplate(name: "hello", content: "Bring it back, {name}.") { id content isActive } }',
@@ -414,7 +414,7 @@ test('templates go to the device as they are, and only active ones', async () =>
   expect(await p.refusal(phone.id, 11)).toBe('ACTION_NOT_FOUND');
 });
 
-test('G76: public clients: urql asks, graphql-sse and graphql-ws are told of every outcome, of one device or of all', async () => {
+test('G76: public clients: urql queries, graphql-sse and graphql-ws receive every outcome, of one device or of all', async () => {
   const [device, another] = [await p.active(), await p.device()];
   const { url } = p.t.server;
   const headers = { authorization: `Bearer ${p.t.operator}` };
@@ -486,7 +486,7 @@ test('G76: public clients: urql asks, graphql-sse and graphql-ws are told of eve
   await expect.poll(() => p.echo.shell.events.followers).toBe(streams);
 });
 
-test('a WebSocket without a valid token is closed, and one whose token is revoked; other wishes are passed over', async () => {
+test('a WebSocket without a valid token is closed, and so is one whose token is revoked; other upgrades are ignored', async () => {
   const address = `${p.t.server.url.replace('http', 'ws')}/graphql`;
   const closed = (token: string, onOpen?: () => void) =>
     new Promise<number>((resolve) => {
@@ -503,7 +503,7 @@ test('a WebSocket without a valid token is closed, and one whose token is revoke
   expect(await closed('nonsense')).toBe(4403);
   const { id, token } = await p.t.token({ kind: 'operator', role: 'viewer', name: 'ws' });
   expect(await closed(token, () => void p.t.del(`/api/tokens/${id}`))).toBe(4403);
-  // Node lets go of a connection whose client wishes for another protocol: the request is read anew, body and all
+  // Node detaches a connection whose client asks for another protocol: the request is parsed again, with its body
   const query = `{ actionTypes { id } }${' '.repeat(10_000)}`;
   const [answer] = await new Promise<[string]>((resolve, reject) => {
     const wish = request(
@@ -522,7 +522,7 @@ test('a WebSocket without a valid token is closed, and one whose token is revoke
   expect(JSON.parse(answer).data.actionTypes).toHaveLength(10);
 });
 
-/** A connection that has said who it is. */
+/** A connection that has authenticated. */
 async function opened(token: string): Promise<WebSocket> {
   const socket = new WebSocket(`${p.t.server.url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws');
   await new Promise((resolve) => socket.once('open', resolve));
@@ -531,16 +531,16 @@ async function opened(token: string): Promise<WebSocket> {
   await acknowledged;
   return socket;
 }
-/** Exported, and missing in the types. */
+/** Exported, but missing in the types. */
 const { Sender } = ws as unknown as { Sender: { frame(data: Buffer, options: object): Buffer[] } };
 const operation = (id: string, query: string, variables: object = {}) =>
   JSON.stringify({ id, type: 'subscribe', payload: { query, variables } });
 
-test('G76: a WebSocket that goes on after its token was revoked is not listened to, and cut off', async () => {
+test('G76: a WebSocket that continues after its token was revoked is ignored and cut off', async () => {
   const device = await p.device();
   const { id, token } = await p.t.token({ kind: 'operator', role: 'operator', name: 'goes on' });
   const socket = await opened(token);
-  // from here on it takes no notice of what the server says, goodbyes too
+  // from here on it ignores everything from the server, closing frames too
   const { _socket: raw } = socket as unknown as { _socket: import('node:net').Socket };
   raw.removeAllListeners('data');
   let bytes = 0;
@@ -557,7 +557,7 @@ test('G76: a WebSocket that goes on after its token was revoked is not listened 
   expect(await p.policy(device)).toBe('uploaded');
 });
 
-test('G76: what is wrong with an operation is told on the WebSocket, which stays', async () => {
+test('G76: an invalid operation gets an error on the WebSocket, which stays open', async () => {
   const socket = await opened(p.t.operator);
   const told = (query: string, variables: object = {}) =>
     new Promise<{ message: string; extensions?: { code?: string } }[]>((resolve) => {
@@ -587,7 +587,7 @@ test('G76: what is wrong with an operation is told on the WebSocket, which stays
   socket.close();
 });
 
-test('G76: what cannot be understood is refused with a code, in the address, in the document and in its values', async () => {
+test('G76: invalid requests are refused with a code, in the URL, in the document and in its values', async () => {
   for (const name of ['variables', 'extensions'])
     expect(await p.t.get(`/graphql?query=%7B__typename%7D&${name}=%7B`)).toMatchObject({
       ...{ status: 400, body: { code: 'MUSTER_BAD_REQUEST' } },
@@ -629,7 +629,7 @@ test('G76: what cannot be understood is refused with a code, in the address, in 
   expect(others.map(({ id }: { id: string }) => id)).toEqual(['1', '3', '4']);
 });
 
-test('G76: a subscription is a stream for whoever takes anything, and refused with a status if none can be had', async () => {
+test('G76: a subscription is a stream for any client, and refused with a status if there is no place', async () => {
   const query = 'subscription { deviceStateChanged { deviceId } }';
   const { events, streamPlaces } = p.echo.shell;
   const [followers, places] = [events.followers, streamPlaces.count];
@@ -641,7 +641,7 @@ test('G76: a subscription is a stream for whoever takes anything, and refused wi
       ...(signal ? { signal } : {}),
     });
   const free = () => expect.poll(() => [events.followers, streamPlaces.count]).toEqual([followers, places]);
-  // no sign of life helps: with those of every twelve seconds a place was free that much later
+  // heartbeats would not help: with one every twelve seconds, a place was freed that much later
   onTestFinished(() => void vi.useRealTimers());
   vi.useFakeTimers({ toFake: ['setInterval'] });
   const client = new AbortController();

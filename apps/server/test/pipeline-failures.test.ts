@@ -26,7 +26,7 @@ const outcomes = async (executionId: string) =>
   (await p.execution(executionId)).action.executions.map(
     (one: { status: string; failedReason: string | null }) => one.failedReason ?? one.status,
   );
-/** Everything that is on its way over the bus has been taken. */
+/** Waits until every message on the bus has been processed. */
 async function quiet(): Promise<void> {
   await expect
     .poll(async () => {
@@ -40,7 +40,7 @@ async function quiet(): Promise<void> {
     .toBe(0);
 }
 
-test('G77: what a device fetched and never answered times out with the lease, and is dispatched again when it is heard of', async () => {
+test('G77: a command that was fetched and never answered times out with its lease, and is dispatched again at the next contact', async () => {
   p.echo.answer = () => null;
   const { id, udid } = await p.active();
   const { executionId } = await p.assign(id, LOCK);
@@ -66,7 +66,7 @@ test('G77: what a device fetched and never answered times out with the lease, an
   expect(await outcomes(executionId)).toEqual(['device_timeout', 'ACTION_COMPLETED']);
   const [first, second] = p.commandsOf(udid);
   expect(second?.command_uuid).not.toBe(first?.command_uuid);
-  // nothing is left for it: the next contact brings nothing
+  // nothing is left for it: the next contact dispatches nothing
   await p.echo.say(connected(udid));
   await quiet();
   expect(p.commandsOf(udid)).toHaveLength(2);
@@ -95,7 +95,7 @@ test('G77: after three timeouts the action is a dead letter, and a redrive dispa
   await expect.poll(() => p.policy(id)).toBe('locked');
 });
 
-test('G77: a command that was never fetched counts as no attempt, however often', async () => {
+test('G77: a command that was never fetched does not count as an attempt, however often', async () => {
   p.echo.answer = (one) => failed(one, { reason: 'device_timeout', fetched: false });
   const { id, udid } = await p.active();
   const { executionId } = await p.assign(id, LOCK);
@@ -114,7 +114,7 @@ test('G77: a command that was never fetched counts as no attempt, however often'
 test.each([
   ['device_timeout', { reason: 'device_timeout', fetched: false }],
   ['apns_unregistered', { reason: 'apns_unregistered' }],
-] as const)('G77: assigned with offline: FAIL, %s is the end', async (reason, payload) => {
+] as const)('G77: assigned with offline: FAIL, %s ends the action', async (reason, payload) => {
   p.echo.answer = (one) => failed(one, payload);
   const { id } = await p.active();
   const { executionId } = await p.assign(id, LOCK, { offline: 'FAIL' });
@@ -122,7 +122,7 @@ test.each([
   expect(await p.execution(executionId)).toMatchObject({ failedReason: reason, action: { state: 'failed' } });
 });
 
-test('G77: a dead push token ends the execution; the action waits for the next one', async () => {
+test('G77: a dead push token ends the execution; the action waits for the next token', async () => {
   p.echo.answer = (one) => failed(one, { reason: 'apns_bad_token' });
   const { id, udid } = await p.active();
   const { executionId } = await p.assign(id, LOCK);
@@ -136,7 +136,7 @@ test('G77: a dead push token ends the execution; the action waits for the next o
   expect(await outcomes(executionId)).toEqual(['apns_bad_token', 'ACTION_COMPLETED']);
 });
 
-test('an error of the device ends the action without a retry, with what the device said', async () => {
+test("an error of the device ends the action without a retry, with the device's message", async () => {
   p.echo.answer = (one) => failed(one, { reason: 'device_error', error_chain: chain });
   const { id } = await p.active();
   const { executionId } = await p.assign(id, LOCK);
@@ -147,14 +147,14 @@ test('an error of the device ends the action without a retry, with what the devi
   expect(await p.policy(id)).toBe('active');
 });
 
-/** What those who follow were told of the device last. */
+/** The latest event that subscribers got about the device. */
 async function lastNote(deviceId: string) {
   const { events } = await p.t.engine.feed.read(p.t.engine.db, { tenantId: 1, limit: 100_000 });
   const notes = events.flatMap(({ reason, note }) => (reason === 'device.state' ? [note as StateNote] : []));
   return notes.findLast((note) => note.deviceId === deviceId);
 }
 
-test('G77: a late answer completes the action while it waits, moves the policy in any case, and the execution stays failed', async () => {
+test('G77: a late answer completes a waiting action and moves the policy in any case; the execution stays failed', async () => {
   p.echo.answer = () => null;
   const { id, udid } = await p.active();
   const { executionId } = await p.assign(id, LOCK);
@@ -166,13 +166,13 @@ test('G77: a late answer completes the action while it waits, moves the policy i
   expect(await p.execution(executionId)).toMatchObject({
     ...{ status: 'ACTION_FAILED', failedReason: 'device_timeout', action: { state: 'succeeded' } },
   });
-  // those who follow are told what the execution says, and that the policy has moved
+  // subscribers get the status of the execution, and the new policy
   const late = { status: 'ACTION_FAILED', failedReason: 'device_timeout' };
   await expect
     .poll(() => lastNote(id))
     .toMatchObject({ ...late, executionId, policy: 'locked', previousPolicy: 'active' });
 
-  // one that comes while the next attempt runs is late for good, and the phone is unlocked all the same
+  // one that comes while the next attempt runs is late for good, and yet the phone is unlocked
   const unlock = await p.assign(id, UNLOCK);
   const second = await command(udid, 1);
   await quiet();
@@ -188,7 +188,7 @@ test('G77: a late answer completes the action while it waits, moves the policy i
   expect(action.state).toBe('claimed');
   const events = await p.t.engine.events(p.t.engine.db, 1, action.id);
   expect(events.map(({ type }) => type)).toContain('LATE');
-  // said again, it changes nothing any more
+  // repeated, it changes nothing
   await p.echo.say(completed(p.commandsOf(udid)[2] as never));
   await p.settled((await p.execution(unlock.executionId)).action.executions[1].id);
   const lock = await p.assign(id, LOCK);
@@ -223,7 +223,7 @@ test('a device that checks out is released: its release is complete, everything 
   expect(await p.policy(other.id)).toBe('deregistered');
 });
 
-test('#12: a device that checks out completes every open release: one that waits after its timeout, one behind another action', async () => {
+test('#12: a device that checks out completes every open release: one that waits after its timeout, and one behind another action', async () => {
   p.echo.answer = () => null;
   const { id, udid } = await p.active();
   const release = await p.assign(id, RELEASE);
@@ -245,7 +245,7 @@ test('#12: a device that checks out completes every open release: one that waits
   expect(await p.policy(other.id)).toBe('released');
 });
 
-test('what is no longer allowed when its turn comes ends with INVALID_TRANSITION, and the next one goes on', async () => {
+test('an action that is no longer allowed when its turn comes ends with INVALID_TRANSITION, and the next one continues', async () => {
   p.echo.answer = () => null;
   const { id, udid } = await p.active();
   const again = await p.assign(id, LOCK);
@@ -262,7 +262,7 @@ test('what is no longer allowed when its turn comes ends with INVALID_TRANSITION
   expect(await p.policy(id)).toBe('locked');
 });
 
-test('a lane that another door had leased is looked at again when that is over', async () => {
+test('a lane that another door had leased is looked at again when the lease ends', async () => {
   const { id } = await p.active();
   await p.t.post(`/api/devices/${id}/actions`, { kind: 'ring', payload: {} });
   const { laneId } = (
@@ -287,7 +287,7 @@ test('a lane that another door had leased is looked at again when that is over',
   await p.settled(executionId);
 });
 
-test('what waits for its trigger is not triggered again, however long it waits', async () => {
+test('an action that waits for its trigger is not triggered again, however long it waits', async () => {
   const { bus } = p.echo.shell;
   const { id } = await p.active();
   await quiet();
@@ -303,7 +303,7 @@ test('what waits for its trigger is not triggered again, however long it waits',
   await p.settled(executionId);
 });
 
-test('a Register that had to wait issues no token that nobody would see; operators ask for one', async () => {
+test('a Register that had to wait issues no token, because it could not be shown; operators request one', async () => {
   const id = await p.device();
   const { db, pauseLane, resumeLane } = p.t.engine;
   const { rows } = await db.query({ text: `select lane_id from muster.devices where device_id = ${id}` });
@@ -328,7 +328,7 @@ test('a Register that had to wait issues no token that nobody would see; operato
   expect(await tokens()).toBe(1);
 });
 
-test('a message that nobody can read is a dead letter with an alert and fails no action', async () => {
+test('an unreadable message is a dead letter with an alert and fails no action', async () => {
   p.echo.answer = () => null;
   const { id, udid } = await p.active();
   const { executionId } = await p.assign(id, LOCK);
@@ -345,7 +345,7 @@ test('a message that nobody can read is a dead letter with an alert and fails no
   expect((await p.execution(executionId)).action.state).toMatch(/claimed|pending/);
 });
 
-test('a trigger that nobody can take has failed its action, and the row of its batch says so', async () => {
+test('a trigger that cannot be processed fails its action, and the row of its batch says so', async () => {
   const { id } = await p.active();
   const { db, pauseLane, resumeLane } = p.t.engine;
   const { rows } = await db.query({ text: `select lane_id from muster.devices where device_id = ${id}` });

@@ -11,7 +11,7 @@ afterAll(() => p.t.close());
 const [UPLOAD, LOCK] = [1, 5];
 const post = async (query: string) => (await p.t.post('/graphql', { query })).body;
 
-test('#12: a repeated refusal is told in the same words', async () => {
+test('#12: a repeated refusal has the same words', async () => {
   const id = await p.device();
   const query = `mutation { assignAction(deviceId: ${id}, actionId: 5, idempotencyKey: "same") { executionId } }`;
   const first = await post(query);
@@ -28,7 +28,7 @@ test('#12: Upload is an invalid transition, for a busy device too', async () => 
   await expect.poll(() => p.commandsOf(udid).length).toBe(1);
 });
 
-test('#12: a device that refuses for now is not said to have timed out', async () => {
+test('#12: a device that refuses for now is not reported as timed out', async () => {
   const { id, udid } = await p.active();
   p.echo.answer = () => null;
   const { executionId } = await p.assign(id, LOCK);
@@ -42,7 +42,7 @@ test('#12: a device that refuses for now is not said to have timed out', async (
   });
 });
 
-test('#12: what cannot be meant is refused', async () => {
+test('#12: impossible arguments are refused', async () => {
   const { id } = await p.active();
   const { createMessageTemplate: template } = await p.ask(
     'mutation { createMessageTemplate(name: "x", content: "y") { id } }',
@@ -63,7 +63,7 @@ test('#12: what cannot be meant is refused', async () => {
   expect(stream.body).toContain('DEVICE_NOT_FOUND');
 });
 
-test('#12: whatever is refused at /graphql has the errors of GraphQL', async () => {
+test('#12: every refusal at /graphql has the errors of GraphQL', async () => {
   for (const body of ['[{"query": "{ __typename }"}]', '{"query": 5}', '{']) {
     const answer = await p.t.post('/graphql', body);
     expect(answer.status).toBe(400);

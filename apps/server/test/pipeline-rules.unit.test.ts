@@ -42,7 +42,7 @@ test('G75: every action is allowed from the policies of its row, and from no oth
   expect(typeOf(11)).toBeUndefined();
 });
 
-test('busy comes first, an unlock needs a token, and a queue is no reason to refuse', () => {
+test('busy comes first, an unlock needs a token, and queued actions are no reason to refuse', () => {
   const [lock, unlock] = [typeOf(5), typeOf(6)];
   if (!lock || !unlock) throw new Error('no such types');
   const locked = { current: 'active', policy: 'locked', isBusy: true, hasUnlockToken: false } as const;
@@ -57,7 +57,7 @@ test('busy comes first, an unlock needs a token, and a queue is no reason to ref
   expect(refusalOf(unlock, { ...locked, hasUnlockToken: null }, 'QUEUE')).toBeNull();
 });
 
-test('a refused transition names the policy of the device and those that would do', () => {
+test('a refused transition names the policy of the device and the required ones', () => {
   const messageOf = (id: number, policy: 'uploaded') =>
     refusalOf(typeOf(id) as never, { current: policy, policy, isBusy: false, hasUnlockToken: null }, 'REJECT')
       ?.message;
@@ -72,7 +72,7 @@ const errorsOf = (document: string) =>
 const nested = (levels: number): string =>
   levels === 0 ? 'id' : `action { executions(last: 1) { ${nested(levels - 1)} } }`;
 
-test('G76: a document nests ten levels at most, through fragments too, and one about the schema is no question of depth', () => {
+test('G76: a document has ten levels at most, fragments included; the depth of introspection does not count', () => {
   expect(errorsOf(`{ execution(id: 1) { ${nested(4)} } }`)).toEqual([]);
   expect(errorsOf(`{ execution(id: 1) { ${nested(5)} } }`)).toEqual(['QUERY_TOO_COSTLY']);
   expect(
@@ -82,7 +82,7 @@ test('G76: a document nests ten levels at most, through fragments too, and one a
   expect(errorsOf(getIntrospectionQuery())).toEqual([]);
 });
 
-test('G76: a document costs 1,000 at most: pages by their size, variables by the largest, changes by ten', () => {
+test('G76: a document costs 1,000 at most: pages by their size, variables at their largest, mutations ten', () => {
   expect(errorsOf('{ devices(first: 100) { nodes { id name policy } } }')).toEqual([]);
   expect(
     errorsOf('{ devices(first: 100) { nodes { id name policy udid serial model tags isBusy osVersion } } }'),
@@ -92,7 +92,7 @@ test('G76: a document costs 1,000 at most: pages by their size, variables by the
       'query ($n: Int) { devices(first: $n) { nodes { id name policy udid serial model tags isBusy osVersion } } }',
     ),
   ).toEqual(['QUERY_TOO_COSTLY']);
-  // a list counts as often as it may have entries, 20 unless it is said
+  // a list counts as often as it may have entries, 20 by default
   const thrice = `{ execution(id: 1) { ${nested(3).replaceAll('(last: 1)', '')} } }`;
   expect(errorsOf(thrice)).toEqual(['QUERY_TOO_COSTLY']);
   const locks = (count: number) =>
@@ -109,14 +109,14 @@ test('G76: a document costs 1,000 at most: pages by their size, variables by the
   ]);
 });
 
-test('G76: fields that are read by themselves cost five', () => {
+test('G76: fields that cause a read cost five', () => {
   const read = (count: number) =>
     `{ ${Array.from({ length: count }, (_, n) => `a${n}: executions(first: 1) { cursor }`).join(' ')} }`;
   expect(errorsOf(read(166))).toEqual([]);
   expect(errorsOf(read(167))).toEqual(['QUERY_TOO_COSTLY']);
 });
 
-/** Reads that end when they are told to, in the order in which they began. */
+/** Reads that end on command, in the order in which they began. */
 function heldReads() {
   const begun: { name: string; end: () => void }[] = [];
   return {
@@ -128,7 +128,7 @@ function heldReads() {
 }
 const turn = () => new Promise(setImmediate);
 
-test('G76: four reads are under way at once, and tenants, callers and documents take turns', async () => {
+test('G76: four reads run at once, and tenants, tokens and documents take turns', async () => {
   const turns = new ReadTurns(60_000);
   const held = heldReads();
   const greedy = turns.begin({ tenantId: 1, tokenId: 'a' });
@@ -144,12 +144,12 @@ test('G76: four reads are under way at once, and tenants, callers and documents 
   }
   await Promise.all(over);
   const afterwards = held.names().slice(4);
-  // one of each tenant in turn; of the caller who has more than one document one of each
+  // one of each tenant in turn; if a token has several documents, one of each
   expect(afterwards.slice(0, 2).sort()).toEqual(['colleague', 'other']);
   expect(afterwards.indexOf('second')).toBeLessThan(4);
 });
 
-test('G76: a caller and a tenant have so many documents under way, and what comes after its time is not read', async () => {
+test('G76: a token and a tenant have a limited number of documents in progress, and one past its deadline is not read', async () => {
   const turns = new ReadTurns(60_000, { documents: 10, ofCaller: 2 });
   const mine = { tenantId: 1, tokenId: 'a' };
   const first = turns.begin(mine);
@@ -172,7 +172,7 @@ test('G76: a caller and a tenant have so many documents under way, and what come
   await expect(late.read(async () => 'read')).rejects.toMatchObject({ code: 'MUSTER_OVERLOADED' });
 });
 
-test('G76: of a document that is over nothing more is read, and it counts until its last read has ended', async () => {
+test('G76: nothing more is read for a document that has ended, and it counts until its last read has ended', async () => {
   const turns = new ReadTurns(60_000, { documents: 10, ofCaller: 2 });
   const mine = { tenantId: 1, tokenId: 'a' };
   const held = heldReads();
@@ -180,7 +180,7 @@ test('G76: of a document that is over nothing more is read, and it counts until 
   const asked = Promise.allSettled(Array.from({ length: 9 }, () => held.ask('failed', failed)));
   const rest = Array.from({ length: 3 }, () => held.ask('rest', other));
   await turn();
-  // of another caller both wait in the line of all
+  // both of another token wait behind all others
   const colleague = { tenantId: 1, tokenId: 'b' };
   const [leaving, staying] = [turns.begin(colleague), turns.begin(colleague)];
   const left = held.ask('left', leaving).catch((error) => error);
@@ -199,7 +199,7 @@ test('G76: of a document that is over nothing more is read, and it counts until 
   const refused = (await asked).filter(({ status }) => status === 'rejected');
   expect([refused.length, turns.documents]).toEqual([5, 2]);
   expect(held.names().slice(4).sort()).toEqual(['rest', 'rest', 'rest', 'stayed']);
-  // nobody has lost a turn over it
+  // no other lost its turn
   const again = Promise.all(Array.from({ length: 5 }, () => held.ask('again', staying)));
   await turn();
   expect(held.names().filter((name) => name === 'again')).toHaveLength(4);

@@ -11,7 +11,7 @@ const LOCK = 5;
 const UNLOCK = 6;
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-test('G74: from registration to a locked device and back, by a fleet that knows nothing of the pipeline', async () => {
+test('G74: from registration to a locked device and back, through a vendor layer that knows nothing of the pipeline', async () => {
   const id = await p.device();
   expect(await p.policy(id)).toBe('uploaded');
   expect(await p.assign(id, 2)).toMatchObject({ status: 'COMPLETED', enrolmentToken: expect.any(String) });

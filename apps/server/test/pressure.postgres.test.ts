@@ -9,7 +9,7 @@ import { createTenantQueries } from '../src/tenants/queries.ts';
 import { createTokens } from '../src/tokens/tokens.ts';
 import { TcpProxy } from '../testing/torture/tcp-proxy.ts';
 
-/** Locks that last, a database that hangs, more than fits: who hears what, and who notices nothing. */
+/** Long locks, a hanging database, and more calls than fit: which calls are refused, and which are not affected. */
 const TOKEN = 'operator-token-of-this-test-0123456789';
 
 interface Answer {
@@ -24,9 +24,9 @@ interface Stage {
   readonly proxy: TcpProxy;
   readonly sessions: Sessions;
   ask(path: string, body?: object, token?: string): Promise<Answer>;
-  /** How many connections Muster has that are in this state. */
+  /** How many of Muster's connections are in this state. */
   connections(where: string): Promise<number>;
-  /** An admin of a tenant of its own. */
+  /** An admin of a separate tenant. */
   stranger(): Promise<string>;
   close(): Promise<void>;
 }
@@ -85,7 +85,7 @@ async function stage(deadlineMs: number, settings: Record<string, string> = {}):
   };
 }
 
-/** Whether it is answered by now; what was asked for before this has had its time. */
+/** Whether it has been answered; earlier requests have had their time. */
 function watch<T>(promise: Promise<T>): { readonly isSettled: boolean; readonly promise: Promise<T> } {
   const watched = { isSettled: false, promise };
   const settle = () => {
@@ -97,16 +97,16 @@ function watch<T>(promise: Promise<T>): { readonly isSettled: boolean; readonly 
 
 const WAITING = `application_name like 'muster%' and wait_event_type = 'Lock'`;
 
-describe('G65: an open transaction delays only those who want what it has', () => {
+describe('G65: an open transaction delays only the calls that need what it holds', () => {
   let t: Stage;
   let blocker: pg.Client;
   beforeAll(async () => {
-    t = await stage(120_000); // nobody gets impatient here, however slow the machine is
+    t = await stage(120_000); // nothing times out here, however slow the machine is
     blocker = await t.sessions.open();
   });
   afterAll(() => t.close());
 
-  /** Everything else that a node does: a new lane, a look-up of a token, a read, a change, and it is ready. */
+  /** Everything else that a node does: create a lane, look up a token, read, change, and answer /readyz. */
   async function goesOn(n: string): Promise<void> {
     const queued = await t.ask(`/api/lanes/elsewhere-${n}/actions`, { kind: 'x' });
     expect(queued.status).toBe(201);
@@ -117,7 +117,7 @@ describe('G65: an open transaction delays only those who want what it has', () =
     expect((await t.ask('/readyz')).status).toBe(200);
   }
 
-  test('the name of a lane that is not there yet: thirty claims of it', async () => {
+  test('the name of a new lane: thirty claims of it', async () => {
     await blocker.query('begin');
     await blocker.query(`select muster.ensure_lane(1, 'generic', 'held')`);
     const claims = Array.from({ length: 30 }, () =>
@@ -152,12 +152,12 @@ describe('G65: an open transaction delays only those who want what it has', () =
     expect(answers.map(({ status }) => status)).toEqual(changes.map(() => 200));
     const audit = await t.ask('/api/audit?limit=100');
     const cancels = audit.body.audit.filter(({ act }: { act: string }) => act === 'action.cancel');
-    // begun anew, not done twice: one line for each, and one of `goesOn` in each test
+    // retried, not done twice: one line for each, and one of `goesOn` in each test
     expect(cancels).toHaveLength(15 + 2);
   });
 });
 
-describe('whoever must wait too long hears so', () => {
+describe('a call that would wait too long is refused', () => {
   let t: Stage;
   let blocker: pg.Client;
   beforeAll(async () => {
@@ -187,8 +187,8 @@ describe('whoever must wait too long hears so', () => {
     expect(answers.map(refused)).toEqual(answers.map(() => 'MUSTER_LANE_BUSY'));
   });
 
-  // A statement that was given up here went on in the server: 10, 20, 30, 40 sessions after four rounds.
-  test('G65: and the server is left with no statement that nobody waits for', async () => {
+  // the server went on with a statement that was given up here: 10, 20, 30, 40 sessions after four rounds
+  test('G65: and no abandoned statement is left on the database server', async () => {
     await blocker.query('begin');
     await blocker.query('lock table muster.actions in access exclusive mode');
     for (let round = 0; round < 2; round += 1) {
@@ -202,7 +202,7 @@ describe('whoever must wait too long hears so', () => {
     expect((await t.ask('/api/actions?limit=1')).status).toBe(200);
   });
 
-  test('G64: with 503 when the database hangs, reads and writes alike', async () => {
+  test('G64: with 503 when the database hangs, for reads and writes alike', async () => {
     const other = await t.stranger();
     const large = { kind: 'x', payload: { text: 'x'.repeat(100_000) } };
     for (const token of [TOKEN, other])
@@ -217,7 +217,7 @@ describe('whoever must wait too long hears so', () => {
         t.ask('/api/actions/1/cancel', {}),
       ];
       const stranger = t.ask('/api/lanes/known/actions', large, other);
-      // 1 MB may wait, four fifths of it of one tenant: what is more is refused, but not because of it what others send
+      // 1 MB may wait, four fifths of it of one tenant: more is refused, but never because of other tenants
       const codes = (await Promise.all(queued)).map(refused);
       expect(codes).toContain('MUSTER_OVERLOADED');
       const rest = [...codes, ...(await Promise.all(others)).map(refused), refused(await stranger)];

@@ -4,13 +4,13 @@ import { afterAll, expect, test } from 'vitest';
 import { muster, serve, temporaryFolder } from '../testing/muster-process.ts';
 import { processDatabase } from '../testing/process-database.ts';
 
-/** The real command with several processes. Needs the build: `npm test` makes it first. */
+/** The real command with several processes. Needs the build, which `npm test` makes first. */
 const folder = temporaryFolder();
 afterAll(() => folder.remove());
 
 const token = 'a-token-of-more-than-32-characters';
 
-/** On a connection of its own, so that any of the processes may get it. */
+/** On a separate connection, so that any of the processes may get it. */
 function ask(url: string, method = 'GET', body?: object): Promise<{ status: number; text: string }> {
   return new Promise((resolve, reject) => {
     const sent = request(url, {
@@ -55,7 +55,7 @@ test('several processes share the port, wake each other up and are replaced', {
     const first = children();
     expect(first.length).toBe(3);
 
-    // they wait at any of the processes, and what they wait for comes in at any other
+    // they wait at any of the processes, and the work comes in at another one
     const lanes = ['a', 'b', 'c'];
     const claim = async (lane: string): Promise<string> => {
       const { text } = await ask(`${server.url}/api/lanes/${lane}/claim`, 'POST', { wait: 25, worker: lane });
@@ -82,7 +82,7 @@ test('several processes share the port, wake each other up and are replaced', {
     const before = await answered();
     process.kill(first[1] as number, 'SIGKILL');
     await expect.poll(() => server.log()).toContain('A server process has ended and will be replaced.');
-    // what it had counted is not forgotten: a counter that falls is taken for one that began anew
+    // its counts are kept: Prometheus takes a falling counter for a restart
     expect(await answered()).toBeGreaterThanOrEqual(before);
     await expect.poll(() => children().filter((pid) => !first.includes(pid)).length).toBe(1);
     for (let n = 0; n < 6; n += 1) expect((await ask(`${server.url}/healthz`)).status).toBe(200);
@@ -92,7 +92,7 @@ test('several processes share the port, wake each other up and are replaced', {
   }
 });
 
-test('the embedded database is for one process', async () => {
+test('the embedded database allows only one process', async () => {
   const { code, notes } = await muster(['serve'], {
     ...{ MUSTER_DATA_DIR: `${folder.path}/none`, MUSTER_PROCESSES: '2', PORT: '0' },
   });

@@ -3,12 +3,12 @@ import { fakeDevice } from '../testing/fake-device.ts';
 import { type FakePc, fakePc, type Held, newTask, showTask } from '../testing/fake-pc.ts';
 import { listOf, MINUTE, taskStage } from '../testing/task-stage.ts';
 
-/** Dead letters that are taken up again: never lost by it, whatever became of what they are for (issue 11). */
+/** Redrives of dead letters: none is ever lost, whatever happened to its target (issue 11). */
 const stage = taskStage();
 const action = async (id: string) => (await stage.t.get(`/api/actions/${id}`)).body;
 const redrive = (id: string, body: object = {}) => stage.t.post(`/api/actions/${id}/redrive`, body);
 
-/** A task for the devices of a PC, of which each has failed for good and is in error. */
+/** A task for the devices of a PC, each of which has failed for good and is in error. */
 async function failed(devices = 1): Promise<{ pc: FakePc; taskId: string; letters: Held[] }> {
   const pc = await fakePc(stage.t, devices);
   const { id: taskId } = await newTask(stage.t, listOf(pc), { maxAttempts: 1 });
@@ -47,7 +47,7 @@ test('the dead letter of a device in error stays one, unless the error is cleare
   await pc.complete(again);
 });
 
-test('of many dead letters each has its own answer', async () => {
+test('many dead letters are answered one by one', async () => {
   const { pc, letters } = await failed(3);
   const [a, b, c] = letters.map(({ id }) => id) as [string, string, string];
   await stage.t.post(`/api/devices/${letters[0]?.deviceId}/clear-error`);
@@ -71,7 +71,7 @@ test('of many dead letters each has its own answer', async () => {
   expect((await pc.claim({ max: 3 })).map(({ id }) => id).sort()).toEqual([a, c].sort());
 });
 
-test('what was for a deleted device, PC or service is not redriven to wait for ever', async () => {
+test('a dead letter of a deleted device, PC or service is not redriven to wait for ever', async () => {
   const { t } = stage;
   const { pc, letters } = await failed();
   await t.post(`/api/devices/${letters[0]?.deviceId}/clear-error`);
@@ -108,7 +108,7 @@ test('what was for a deleted device, PC or service is not redriven to wait for e
   }
 });
 
-test('whichever door a dead letter is of, the error of its device is cleared with it or keeps it', async () => {
+test('at every door, a redrive clears the error of the device if asked, and is refused otherwise', async () => {
   const { pc } = await failed();
   const [device] = pc.devices as [FakePc['devices'][number]];
   const id = await device.assign('LOCK', { maxAttempts: 1 });
@@ -117,7 +117,7 @@ test('whichever door a dead letter is of, the error of its device is cleared wit
     targets: { deviceIds: [device.id] },
     action: { kind: 'UPDATE', maxAttempts: 1 },
   });
-  // whoever supplies it: the request asks for it, and so does housekeeping
+  // the request supplies it, and so does housekeeping
   await expect.poll(async () => (await device.queue()).length).toBe(1);
   const { action: ofBatch } = await device.checkIn();
   await device.report(ofBatch, 'failed');
@@ -126,7 +126,7 @@ test('whichever door a dead letter is of, the error of its device is cleared wit
   expect(await redrive(id)).toMatchObject({ status: 409, body: { code: 'MUSTER_DEVICE_IN_ERROR' } });
   expect((await retry()).body).toMatchObject({ redriven: 0, refused: 1 });
   expect([(await action(id)).state, (await action(ofBatch.id)).state]).toEqual(['failed', 'failed']);
-  // a copy is a new assignment, which no error keeps away
+  // a copy is a new assignment, which an error does not prevent
   const copy = await stage.t.post(`/api/actions/${id}/copy`);
   expect(copy.status).toBe(201);
   await device.report((await device.checkIn()).action);
@@ -137,11 +137,11 @@ test('whichever door a dead letter is of, the error of its device is cleared wit
   expect((await device.checkIn()).action).toMatchObject({ id: ofBatch.id, attempt: 2 });
 });
 
-test('what is said of a copy is not what is said of a dead letter', async () => {
+test('the messages about copies differ from those about dead letters', async () => {
   const { pc, letters } = await failed();
   const copy = (id: string) => stage.t.post(`/api/actions/${id}/copy`);
   const [{ id: ofTask }] = letters as [Held];
-  // neither a cleared error nor another PC would help
+  // neither clearing the error nor another PC would help
   expect((await copy(ofTask)).body.code).toBe('MUSTER_NOT_COPIED');
   const [device] = pc.devices as [FakePc['devices'][number]];
   await device.assign('LOCK');
@@ -151,7 +151,7 @@ test('what is said of a copy is not what is said of a dead letter', async () => 
   expect((await copy(done.id)).body.error).toBe('The device was deleted. The action cannot be copied.');
 });
 
-test('G60: a redriven one that nobody can have after all is a dead letter again', async () => {
+test('G60: a redriven one that no PC can process is a dead letter again', async () => {
   const { pc, taskId, letters } = await failed();
   const [{ id }] = letters as [Held];
   await redrive(id, { clearError: true });
@@ -182,7 +182,7 @@ test('G18: a late success counts whatever the device does meanwhile, until its o
   const [first] = pc.devices as [FakePc['devices'][number]];
   await first.assign('LOCK', { priority: 'urgent' });
   await stage.pass(20 * MINUTE);
-  // the first device works on something else; the other has the second in hand again
+  // the first device works on something else; the other has the second one again
   const { action: lock } = await first.checkIn();
   const [again] = (await other.claim({ max: 2 })) as [Held];
   expect(again).toMatchObject({ id: two.id, attempt: 2 });
@@ -194,7 +194,7 @@ test('G18: a late success counts whatever the device does meanwhile, until its o
   expect(await showTask(stage.t, taskId)).toMatchObject({ status: 'success', counts: { completed: 2 } });
 });
 
-test('G59: a late success takes back the error that its own failure caused, and no other', async () => {
+test('G59: a late success clears the error that its own failure caused, and no other', async () => {
   const pc = await fakePc(stage.t, 1);
   const timeOut = async () => {
     await newTask(stage.t, listOf(pc), { maxAttempts: 1 });

@@ -76,7 +76,7 @@ test('a field that JSON allows and this server does not is named', async () => {
   expect((await t.post(enqueue, '{"kind":"x","payload":"__proto__"}')).status).toBe(201);
 });
 
-test('a body of 63 levels, with quotes and brackets in its texts, is taken', async () => {
+test('a body of 63 levels, with quotes and brackets in its strings, is accepted', async () => {
   const payload = JSON.parse(`${'['.repeat(62)}"\\"[[[{{"${']'.repeat(62)}`);
   const answer = await t.post('/api/lanes/deep/actions', { kind: 'x', payload });
   expect(answer).toMatchObject({ status: 201, body: { payload } });
@@ -101,7 +101,7 @@ test('bodies that are not JSON or not UTF-8 are refused', async () => {
   expect(response.status).toBe(400);
 });
 
-test('bodies above 1 MiB and results above 64 KiB are too large, and nothing changes', async () => {
+test('bodies above 1 MiB and results above 64 KiB are refused, and nothing changes', async () => {
   const large = { kind: 'x', payload: 'x'.repeat(1_048_576) };
   expect(await t.post(enqueue, large)).toMatchObject({ status: 413, body: { code: 'MUSTER_TOO_LARGE' } });
   const { id } = (await t.post('/api/lanes/large/actions', { kind: 'x' })).body;
@@ -148,7 +148,7 @@ test('every unknown id is 404, whatever it looks like', async () => {
   });
 });
 
-test("a lane and an action of another's space are 404 for workers, and can be read and cancelled", async () => {
+test('a lane or action of another space is 404 for workers; operators can read and cancel it', async () => {
   const { db } = t.engine;
   const laneId = await t.engine.ensureLane(db, 1, 'elsewhere', 'printer');
   const { id } = await t.engine.enqueue(db, { tenantId: 1, laneId, kind: 'x', channel: 'elsewhere' });
@@ -165,7 +165,7 @@ test("a lane and an action of another's space are 404 for workers, and can be re
   expect(await t.post(`/api/actions/${id}/cancel`)).toMatchObject({ body: { outcome: 'requested' } });
 });
 
-test('a full lane refuses, and the lane beside it does not', async () => {
+test('a full lane refuses, and the next lane does not', async () => {
   for (let n = 0; n < 3; n += 1)
     expect((await t.post('/api/lanes/full/actions', { kind: 'x' })).status).toBe(201);
   expect(await t.post('/api/lanes/full/actions', { kind: 'x' })).toMatchObject({
@@ -175,7 +175,7 @@ test('a full lane refuses, and the lane beside it does not', async () => {
   expect((await t.post('/api/lanes/beside/actions', { kind: 'x' })).status).toBe(201);
 });
 
-test('wrong paths, methods, queries and cursors are told apart', async () => {
+test('wrong paths, methods, queries and cursors have different errors', async () => {
   expect(await t.get('/api/nothing')).toMatchObject({ status: 404, body: { code: 'MUSTER_UNKNOWN_ROUTE' } });
   expect(await t.send('PUT', '/api/actions', {})).toMatchObject({
     status: 405,
@@ -210,7 +210,7 @@ test('wrong paths, methods, queries and cursors are told apart', async () => {
   expect(await t.post('/api/lanes/a%0Ab/claim', { worker: 'w' })).toMatchObject({ status: 400 });
 });
 
-test('an expiry beyond what can be stored hears the limit, also where null is allowed', async () => {
+test('an expiry beyond what can be stored is refused with the limit, also where null is allowed', async () => {
   const body = { name: 'x', expiresAt: '9999-12-31T23:59:59Z' };
   for (const answer of [
     await t.post('/api/devices', body),
@@ -222,7 +222,7 @@ test('an expiry beyond what can be stored hears the limit, also where null is al
     });
 });
 
-test('a header that brings no bearer token is told what is expected; an unknown token is told so', async () => {
+test('a header without a bearer token is told what is expected, and so is an unknown token', async () => {
   const refused = async (authorization: string) =>
     (await t.get('/api/actions', { token: null, headers: { authorization } })).body;
   for (const authorization of ['Basic YTpi', 'Bearer', 'Bearer a b', t.operator])

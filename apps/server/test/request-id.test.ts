@@ -28,14 +28,14 @@ test.each([
   expect(answer.headers.get('x-request-id')).toBe('check/4711:~!');
 });
 
-test('a token in an address is not in the log', async () => {
+test('a token in a URL is not in the log', async () => {
   const { token } = await t.token({ kind: 'operator', name: 'careless', role: 'viewer' });
   expect((await t.get(`/api/devices?token=${token}`)).status).toBe(400);
   expect((await t.get(`/api/actions/${token}`)).status).toBe(404);
   expect(t.log()).not.toContain(token);
 });
 
-test('the log names the request as its client does', async () => {
+test('the log uses the request id of the client', async () => {
   await t.get('/healthz', asked('findable-1'));
   const line = t
     .log()
@@ -44,7 +44,7 @@ test('the log names the request as its client does', async () => {
   expect(JSON.parse(line ?? '{}')).toMatchObject({ reqId: 'findable-1', url: '/healthz', status: 200 });
 });
 
-test('without one, or with one that is not well-formed, a request gets a name of its own', async () => {
+test('a missing or malformed id is replaced by a generated one', async () => {
   const given = [undefined, 'x'.repeat(201), 'two words', 'caf\u00e9', ''];
   const names = await Promise.all(
     given.map(async (id) => {
@@ -58,7 +58,7 @@ test('without one, or with one that is not well-formed, a request gets a name of
   expect((await t.get('/healthz', asked(longest))).headers.get('x-request-id')).toBe(longest);
 });
 
-test('an import and an expectation that is refused carry it too', async () => {
+test('an import and a refused Expect carry it too', async () => {
   const answer = await t.send('POST', '/api/devices/import', 'name\na\n', {
     headers: { 'content-type': 'text/csv', 'x-request-id': 'a-fleet' },
   });

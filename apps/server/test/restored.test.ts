@@ -11,14 +11,14 @@ import { restored } from '../src/commands/restored.ts';
 import { readConfig } from '../src/config.ts';
 import { type TestServer, testServer } from '../testing/test-server.ts';
 
-/** `muster restored` beside a server, and what an export leaves behind: numbers of transactions and the life they belong to. */
+/** `muster restored` beside a server, and the effects of an export on transaction numbers and incarnations. */
 const folder = mkdtempSync(path.join(tmpdir(), 'muster-restored-'));
 const config = readConfig({});
 let t: TestServer;
 beforeAll(async () => {
   t = await testServer();
   for (const kind of ['a', 'b', 'c']) await t.post('/api/lanes/printer/actions', { kind });
-  // one success that hands out the next, which fails: its SENT is a row then, for the history alone
+  // one success that hands out the next, which fails: its SENT is then a row, only for the history
   const [action] = (await t.post('/api/lanes/printer/claim', { worker: 'w' })).body.actions;
   const { actions } = (
     await t.post(`/api/actions/${action.id}/report`, {
@@ -44,7 +44,7 @@ const out = (data: (text: string) => void): Out => ({
 const kinds = (events: readonly FeedEvent[]) => events.map(({ eventId, type }) => `${eventId} ${type}`);
 const refused = { code: 'MUSTER_OTHER_INCARNATION' };
 
-test('G70: once it is told that the database was restored, cursors from before are refused, and the audit log has it', async () => {
+test('G70: after muster restored, earlier cursors are refused, and the audit log has it', async () => {
   const { db, feed } = t.engine;
   const before = await feed.cursor(db, 'end');
   const start = await feed.cursor(db, 'start');
@@ -65,10 +65,10 @@ test('G70: once it is told that the database was restored, cursors from before a
   expect(body.audit[0]).toMatchObject({ act: 'database.restore', target: 'database', actor: 'command line' });
 });
 
-test('G70: an import is another life: all events are there, old cursors are refused, no list of lanes gets in its way', async () => {
+test('G70: an import starts another incarnation: all events are there, old cursors are refused, and its list of lanes is clean', async () => {
   const { db, feed } = t.engine;
   const before = await feed.cursor(db, 'end');
-  // twice the same lane, in two transactions that somebody else may not have seen the end of yet
+  // the same lane twice, in two transactions whose end another may not have seen yet
   for (const number of [1, 2])
     await db.query({
       text: `insert into muster.stale_lanes (tenant_id, lane_id, raised_in) values (1, 1, $1::xid8)`,

@@ -28,7 +28,7 @@ afterAll(async () => {
   rmSync(pagesFolder, { recursive: true });
 });
 
-/** What phones say is never answered with 401: they would leave. */
+/** Messages from phones are never answered with 401, which would make phones leave. */
 const OF_PHONES = [
   'GET /mdm/enrol/:token',
   'GET /scep',
@@ -38,12 +38,12 @@ const OF_PHONES = [
   'PUT /mdm/:tenant',
 ];
 const HEALTH = ['GET /healthz', 'GET /openapi.json', 'GET /readyz', 'HEAD /healthz', 'HEAD /readyz'];
-/** Whoever is not signed in hears that. */
+/** The answer without a token. */
 const OF_BROWSERS = ['GET /api/session'];
 const PUBLIC = [...HEALTH, ...OF_PHONES, ...OF_BROWSERS].sort();
 
-test('every route but the public ones answers 401 without a token, and with a wrong one', async () => {
-  const { routes } = t.server; // Fastify's own list: whoever registers a route, it is in there
+test('every route except the public ones answers 401 without a token, and with an invalid one', async () => {
+  const { routes } = t.server; // Fastify's own list, so it has every registered route
   expect(routes.length).toBeGreaterThan(20);
   const open: string[] = [];
   for (const { method, path } of routes) {
@@ -62,7 +62,7 @@ test('every route but the public ones answers 401 without a token, and with a wr
   expect([...new Set(open)].sort()).toEqual(PUBLIC);
 });
 
-test('no route but those of health answers HEAD, so none that claims can be run by it', async () => {
+test('only health routes answer HEAD, so HEAD never runs a claim', async () => {
   const health = ['/healthz', '/readyz'];
   for (const { path } of t.server.routes)
     expect((await fetch(t.server.url + path.replaceAll(/:\w+/g, '1'), { method: 'HEAD' })).status).toBe(
@@ -70,7 +70,7 @@ test('no route but those of health answers HEAD, so none that claims can be run 
     );
 });
 
-test('health and readiness answer HEAD as GET, without the body, and name both methods', async () => {
+test('health and readiness answer HEAD like GET, without the body, and name both methods', async () => {
   for (const path of ['/healthz', '/readyz']) {
     const [get, headed] = [await t.get(path), await t.send('HEAD', path, undefined)];
     expect(headed).toMatchObject({ status: 200, body: '' });
@@ -84,7 +84,7 @@ test('health and readiness answer HEAD as GET, without the body, and name both m
 const open = (page: string, headers: Record<string, string> = {}) =>
   t.get(page, { token: null, headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8', ...headers } });
 
-test('pages of the console are served where no route is, and whatever is unknown to the routes stays JSON', async () => {
+test('pages of the console are served at paths without a route; unknown paths under the routes stay JSON', async () => {
   for (const page of ['/', '/actions', '/actions/4718?tab=raw', '/t/acme/devices/12', '/no/such/page']) {
     const answer = await open(page);
     expect([page, answer.status, answer.body]).toEqual([page, 200, '<!doctype html><title>Muster</title>']);
@@ -98,12 +98,12 @@ test('pages of the console are served where no route is, and whatever is unknown
     const { status, body } = await open(unknown);
     expect([unknown, status, body.code]).toEqual([unknown, 404, 'MUSTER_UNKNOWN_ROUTE']);
   }
-  // a program is not sent a page
+  // a program does not get a page
   expect((await t.get('/nonsense')).body.code).toBe('MUSTER_UNKNOWN_ROUTE');
   expect((await t.post('/actions')).body.code).toBe('MUSTER_UNKNOWN_ROUTE');
 });
 
-test('files of the console are kept by browsers if they are named after their content', async () => {
+test('browsers cache files of the console that are named after their content', async () => {
   const script = await t.get('/assets/index-D3rpdjda.js', {
     token: null,
     headers: { 'accept-encoding': 'identity' },
@@ -137,7 +137,7 @@ test('a route without an access rule cannot be registered', async () => {
   );
   expect(() => createApp({ ...given, routes: [broken] })).toThrow();
 
-  // and pages that were not built say what to run
+  // and without a built console, / says what to run
   const root = await app.inject('/');
   expect([root.statusCode, root.body]).toEqual([404, expect.stringContaining('npm run build')]);
   expect((await app.inject('/actions')).json().code).toBe('MUSTER_UNKNOWN_ROUTE');
@@ -149,7 +149,7 @@ test('the committed description is the one that is served', async () => {
   expect(served, 'run npm run generate').toEqual(committed);
 });
 
-test('every DELETE answers 204 without a body, and whatever shows a new token answers 201', async () => {
+test('every DELETE answers 204 without a body, and every answer with a new token is 201', async () => {
   const { components, paths } = (await t.get('/openapi.json')).body;
   const shown = (content: Record<string, { schema: { $ref?: string; properties?: object } }> = {}) =>
     Object.values(content).flatMap(({ schema: { $ref = '', properties } }) =>
@@ -159,7 +159,7 @@ test('every DELETE answers 204 without a body, and whatever shows a new token an
   for (const [path, methods] of Object.entries<Record<string, { responses: object }>>(paths))
     for (const [method, { responses }] of Object.entries(methods)) {
       const { default: _refused, ...successes } = responses as Record<string, { content?: never }>;
-      // QStash's client wants to read how many
+      // QStash's client reads the number
       if (method === 'delete' && !path.startsWith('/v2/'))
         expect([path, Object.keys(successes)]).toEqual([path, ['204']]);
       for (const [status, { content }] of Object.entries(successes)) {
@@ -172,7 +172,7 @@ test('every DELETE answers 204 without a body, and whatever shows a new token an
   expect(issuing.filter((one) => !one.startsWith('201 post '))).toEqual([]);
 });
 
-test('a number that is a duration, a size or a pace says its unit; wait, which agents know, is in seconds', async () => {
+test('a number that is a duration, a size or a pace has its unit in its name; only wait, which agents know, is in seconds without it', async () => {
   interface Node {
     readonly $ref?: string;
     readonly in?: string;
@@ -203,7 +203,7 @@ test('a number that is a duration, a size or a pace says its unit; wait, which a
   expect(measures.filter((field) => !/(Seconds|Ms|Days|Bytes|PerMinute)$/.test(field))).toEqual(['wait']);
 });
 
-test('health and readiness are for everybody', async () => {
+test('health and readiness are public', async () => {
   expect(await t.get('/healthz', { token: null })).toMatchObject({ status: 200, body: { status: 'ok' } });
   expect(await t.get('/readyz', { token: null })).toMatchObject({ status: 200, body: { status: 'ready' } });
 });

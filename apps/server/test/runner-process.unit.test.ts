@@ -8,7 +8,7 @@ import { muster, temporaryFolder } from '../testing/muster-process.ts';
 import { processOf } from '../testing/process-stage.ts';
 import { MUSTER } from '../testing/programs.ts';
 
-/** What `muster runner` says when it cannot work, and the codes it ends with. */
+/** The messages of `muster runner` when it cannot work, and its exit codes. */
 const folder = temporaryFolder();
 const at = (name: string) => path.join(folder.path, name);
 const stranger = createServer((_request, response) =>
@@ -40,7 +40,7 @@ const flags = (other: Record<string, string>) =>
     ...other,
   }).flat();
 
-/** The whole of what is said. */
+/** The whole message. */
 const noState = (name: string, why: string) =>
   new RegExp(
     `^The state folder \\S+/${name} cannot be used \\(${why}\\). Name another one with --state-dir.\n$`,
@@ -60,14 +60,14 @@ it.each([
     2,
     /^The server rejected the token in .*token for PC 1: Who is that\? \(401\)\. The runner stops; put a valid token there and start it again\.\n$/,
   ],
-])('%j ends it with %i and a sentence', async (files, code, sentence) => {
+])('%j ends it with exit code %i and a sentence', async (files, code, sentence) => {
   const other = Object.fromEntries(Object.entries(files).map(([flag, name]) => [flag, at(name)]));
   const ended = await muster(['runner', ...flags(other)], {});
   expect(ended.notes).toMatch(sentence);
   expect(ended.code).toBe(code);
 });
 
-it('refuses a PC and an address that are none', async () => {
+it('refuses an invalid PC and an invalid URL', async () => {
   expect(await muster(['runner', ...flags({ '--pc': 'x' })], {})).toMatchObject({
     code: 1,
     notes: '--pc must be the id of a PC, a number.\n',
@@ -75,7 +75,7 @@ it('refuses a PC and an address that are none', async () => {
   expect((await muster(['runner', ...flags({ '--server': 'x' })], {})).notes).toMatch(/^--server must be/);
 });
 
-it('goes on asking a server that is not there, and stops with 0', async () => {
+it('keeps asking an unreachable server, and stops with exit code 0', async () => {
   const nowhere = createServer().listen(0, '127.0.0.1');
   await once(nowhere, 'listening');
   const { port } = nowhere.address() as AddressInfo;

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
 import { until } from '../testing/process-stage.ts';
 import { type RunnerStage, runnerStage } from '../testing/runner-stage.ts';
 
-/** The real runner and the real server, each in a process of its own. Starting them takes seconds on a busy machine. */
+/** The real runner and the real server, each in its own process. Starting them takes seconds on a busy machine. */
 vi.setConfig({ testTimeout: 600_000, hookTimeout: 600_000 });
 
 const SLOTS = 3;
@@ -21,13 +21,13 @@ const rowOf = async (taskId: string, deviceId: string) => {
 };
 const attempts = (devices: string[]) => stage.record(devices).map(({ attempt }) => attempt);
 
-it('keeps its slots full, and reports what the script printed', async () => {
+it('keeps its slots full, and reports the output of the script', async () => {
   const devices = await stage.devices(5);
   const task = await stage.task(devices, { do: 'gate', version: 7 });
   await begun(devices, SLOTS);
   expect(await stage.call('GET', `/api/pcs/${stage.pcId}`)).toMatchObject({ runningCount: 3, freeSlots: 0 });
   expect(stage.record(devices)).toHaveLength(SLOTS);
-  // a slot gets free, and is filled without anybody asking
+  // a freed slot is filled without a new request
   stage.openGates(stage.record(devices)[0]?.deviceId as string);
   await begun(devices, SLOTS + 1);
   stage.openGates(...devices);
@@ -53,7 +53,7 @@ it('keeps its slots full, and reports what the script printed', async () => {
   ]);
 });
 
-it('tells text as text, and of a failure the code and the end of the error output', async () => {
+it('reports text as text, and for a failure the code and the end of the error output', async () => {
   const [speaks = '', fails = ''] = await stage.devices(2);
   const text = await stage.task([speaks], 'text');
   await stage.ended(text);
@@ -69,7 +69,7 @@ it('tells text as text, and of a failure the code and the end of the error outpu
   expect(attempts([fails])).toEqual([1, 2]);
 });
 
-it('ends what is cancelled, and what takes too long before the device is tried again', async () => {
+it('stops cancelled scripts, and slow ones before the device is retried', async () => {
   const [unwanted = '', slow = ''] = await stage.devices(2);
   const cancelled = await stage.task([unwanted], 'gate');
   await begun([unwanted], 1);
@@ -80,14 +80,14 @@ it('ends what is cancelled, and what takes too long before the device is tried a
   expect(await stage.ended(timed)).toMatchObject({ status: 'failed', counts: { failed: 1 } });
   expect(attempts([slow])).toEqual([1, 2]);
   const { id } = await rowOf(timed, slow);
-  expect((await stage.events(id)).filter(({ type }) => type === 'FAILED')).toEqual([]); // whoever noticed it first
+  expect((await stage.events(id)).filter(({ type }) => type === 'FAILED')).toEqual([]); // whether runner or server noticed it first
   expect(attempts([unwanted])).toEqual([1]);
-  // overlaps() says that the first was gone before the second began
+  // overlaps() shows that the first was gone before the second began
   const ran = stage.record([unwanted, slow]).map(({ id, attempt }) => `${id} ${attempt}`);
   expect(stage.finished().filter((line) => ran.includes(line))).toEqual([]);
 });
 
-it('keeps a result over a killed server and a killed runner, and delivers it once both are back', async () => {
+it('keeps a result while server and runner are killed, and delivers it once when both are back', async () => {
   const devices = await stage.devices(1);
   const task = await stage.task(devices, 'gate');
   await begun(devices, 1);
@@ -106,7 +106,7 @@ it('keeps a result over a killed server and a killed runner, and delivers it onc
   expect(attempts(devices)).toEqual([1]);
 });
 
-it('never runs an attempt again that it did not survive, and ends what is left of it', async () => {
+it('never runs an attempt again that it did not survive, and stops its leftovers', async () => {
   const devices = await stage.devices(2);
   const task = await stage.task(devices, 'gate');
   await begun(devices, 2);
@@ -124,7 +124,7 @@ it('never runs an attempt again that it did not survive, and ends what is left o
   expect(attempts(devices).sort()).toEqual([1, 1, 2, 2]);
 });
 
-it('finishes what runs when it is told to stop, and begins what was handed out in an answer that was lost', async () => {
+it('finishes running scripts when told to stop, and starts what was handed out in a lost response', async () => {
   const devices = await stage.devices(1);
   const task = await stage.task(devices, 'gate');
   await begun(devices, 1);
@@ -152,11 +152,11 @@ it('finishes what runs when it is told to stop, and begins what was handed out i
   expect(attempts([lost])).toEqual([1]);
 });
 
-it('ends every device once and runs no attempt twice, whoever is killed in the middle', async () => {
+it('ends every device once and runs no attempt twice, whatever is killed in between', async () => {
   const devices = await stage.devices(12);
   const tasks = [];
   for (let n = 0; n < 2; n += 1) tasks.push(await stage.task(devices, 'short', { maxAttempts: 10 }));
-  // Measured in calls of the script, not in time: something is always under way.
+  // measured in calls of the script, not in time, so that something is always running
   for (const victim of [stage.runner, stage.server, stage.runner]) {
     const before = stage.record(devices).length;
     await until(() => stage.record(devices).length > Math.min(before + 2, 23));
@@ -168,7 +168,7 @@ it('ends every device once and runs no attempt twice, whoever is killed in the m
     for (const { id } of await stage.taskDevices(task)) {
       const events = await stage.events(id);
       expect(events.filter(({ type }) => type === 'SUCCEEDED')).toHaveLength(1);
-      // What failed did so because its runner was killed under it.
+      // every failure was caused by a killed runner
       for (const { error } of events.filter(({ type }) => type === 'FAILED'))
         expect(error).toMatch(/^INTERRUPTED/);
     }

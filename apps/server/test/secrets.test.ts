@@ -31,7 +31,7 @@ const start = (settings: Record<string, string>, mayMakeKey = false) =>
     mayMakeKey,
   });
 
-test('G82: what is sealed opens with its key and for its purpose alone, and says nothing of itself', () => {
+test('G82: a sealed value opens only with its key and for its purpose, and reveals nothing', () => {
   const secrets = createSecrets([first]);
   const sealed = secrets.seal('the master passcode', 'unlock-token:1:7');
   expect(secrets.open(sealed, 'unlock-token:1:7').toString()).toBe('the master passcode');
@@ -52,7 +52,7 @@ test('G82: what is sealed opens with its key and for its purpose alone, and says
   }
 });
 
-test('G82: a start with another key is refused with a sentence that does not have the key in it', async () => {
+test('G82: a start with another key is refused with a sentence that does not contain the key', async () => {
   await start({ MUSTER_SECRETS_KEY: first.toString('base64') });
   await start({ MUSTER_SECRETS_KEY: first.toString('hex') });
   const wrong = second.toString('base64');
@@ -64,11 +64,11 @@ test('G82: a start with another key is refused with a sentence that does not hav
   await expect(start({})).rejects.toThrow(
     'MUSTER_SECRETS_KEY is not set, but this database has sealed values.',
   );
-  // the refused one has left nothing behind that would refuse the right one
+  // the refused start has left nothing behind that would refuse the right key
   await start({ MUSTER_SECRETS_KEY: first.toString('base64') });
 });
 
-test('G82: after a change of the key the old one still opens, and nothing is sealed with it any more', async () => {
+test('G82: after a change of the key the old one still opens, and nothing new is sealed with it', async () => {
   const old = await start({ MUSTER_SECRETS_KEY: first.toString('base64') });
   const sealed = old.seal('kept', 'of the test');
   const settings = {
@@ -81,8 +81,8 @@ test('G82: after a change of the key the old one still opens, and nothing is sea
   await expect(start({ MUSTER_SECRETS_KEY: second.toString('base64') })).rejects.toThrow('did not seal');
 });
 
-test('G82: of two first starts at once with different keys one is refused', async () => {
-  // both are there before either has written its key: only then does it matter who waits for whom
+test('G82: of two simultaneous first starts with different keys one is refused', async () => {
+  // both are open before either has written its key: only then does the order of locks matter
   const { db } = database;
   let [isHeld, goOn] = [() => {}, () => {}];
   const held = new Promise<void>((resolve) => (isHeld = resolve));
@@ -105,7 +105,7 @@ test('G82: of two first starts at once with different keys one is refused', asyn
   expect(starts.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
 });
 
-test('the embedded database has a key beside it that is made once and that nobody else can read', async () => {
+test('the embedded database gets a key once, readable only by its owner', async () => {
   const sealed = (await start({}, true)).seal('kept', 'of the test');
   const file = path.join(folder, 'secrets-key');
   expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -119,7 +119,7 @@ test('the embedded database has a key beside it that is made once and that nobod
   await expect(start({}, true)).rejects.toThrow(/has no valid key in .*secrets-key/);
 });
 
-test('without a key nothing is sealed, and that is said', async () => {
+test('without a key nothing is sealed, and the error says so', async () => {
   const secrets = await start({});
   expect(secrets.isReady).toBe(false);
   expect(() => secrets.seal('', '')).toThrow(expect.objectContaining({ code: 'MUSTER_SECRETS_KEY_MISSING' }));

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Answer, type TestServer, testServer } from '../testing/test-server.ts';
 
-/** Browsers that are signed in (issue 14). The tests are the browser, and the proxy before the server. */
+/** Signed-in browsers (issue 14). The tests play the browser, and the proxy in front of the server. */
 let t: TestServer;
 beforeAll(async () => {
   t = await testServer({
@@ -14,7 +14,7 @@ afterAll(() => t.close());
 const DAY = 86_400_000;
 const ALONE = { token: null };
 
-/** What a browser keeps of an answer. */
+/** What a browser keeps of a response. */
 function cookiesOf({ headers }: Answer): { pair: string; name: string; attributes: string[] }[] {
   return headers.getSetCookie().map((line) => {
     const [pair = '', ...attributes] = line.split('; ');
@@ -44,7 +44,7 @@ async function tenant(name: string): Promise<{ id: string; admin: { id: string; 
   return { id, admin: made.body };
 }
 
-test('G63: a sign-in is a cookie that no script reads and no other site sends, and is worth what its token is', async () => {
+test('G63: a sign-in is a cookie that no script can read and no other site can send, with the rights of its token', async () => {
   const { token } = await operatorOf('operator');
   const answer = await t.send('POST', '/api/session', undefined, { token });
   expect(answer.body).toMatchObject({
@@ -60,10 +60,10 @@ test('G63: a sign-in is a cookie that no script reads and no other site sends, a
   expect((await t.get('/api/counts', by(cookie.pair))).status).toBe(200);
   expect((await t.post('/api/lanes/x/actions', { kind: 'X' }, by(cookie.pair))).status).toBe(201);
   expect((await t.get('/api/audit', by(cookie.pair))).status).toBe(403);
-  // its secret is no token
+  // its secret is not a token
   const secret = cookie.pair.split('=')[1] as string;
   expect((await t.get('/api/counts', { token: secret })).status).toBe(401);
-  // under TLS it stays there
+  // under TLS the cookie is Secure
   const secure = await t.send('POST', '/api/session', undefined, {
     token,
     headers: { 'x-forwarded-proto': 'https' },
@@ -71,7 +71,7 @@ test('G63: a sign-in is a cookie that no script reads and no other site sends, a
   expect(cookiesOf(secure)[0]?.attributes).toContain('Secure');
 });
 
-test('G63: a browser cannot change anything from another site, nor with what a form can send', async () => {
+test('G63: a browser cannot change anything from another site, nor with anything a form can send', async () => {
   const { token } = await operatorOf('operator');
   const cookie = await signIn(token);
   const cancel = '/api/lanes/x/pause';
@@ -91,7 +91,7 @@ test('G63: a browser cannot change anything from another site, nor with what a f
   expect((await t.get('/api/counts', by(cookie, { 'sec-fetch-site': 'none' }))).status).toBe(200);
 });
 
-test('G63: revoked or rotated away, a token takes its sign-ins with it at once, also those that wait', async () => {
+test('G63: revoking or rotating away a token ends its sign-ins at once, also those that wait', async () => {
   const { id, token } = await operatorOf('viewer');
   const cookie = await signIn(token);
   expect((await t.get('/api/counts', by(cookie))).status).toBe(200);
@@ -144,7 +144,7 @@ test('G63: a sign-in ends by itself, and by signing out', async () => {
   expect(await count()).toBe(0);
 });
 
-test('G63: a browser is signed in to several tenants, and each request acts in the one that it names', async () => {
+test('G63: a browser is signed in to several tenants, and each request acts in the tenant that it names', async () => {
   const [here, there] = [await operatorOf('viewer'), await tenant('acme')];
   const cookie = `theme=dark; ${await signIn(here.token)}; ${await signIn(there.admin.token)}`;
   const list = (await t.get('/api/session', by(cookie))).body;
@@ -165,15 +165,15 @@ test('G63: a browser is signed in to several tenants, and each request acts in t
   expect([await kinds({}), await kinds({ 'muster-tenant': there.id })]).toEqual([0, 1]);
   expect((await t.get('/api/counts', by(cookie, { 'muster-tenant': '99' }))).status).toBe(401);
   expect((await t.get('/api/counts', by(cookie, { 'muster-tenant': 'x' }))).status).toBe(400);
-  // a cookie under another tenant's name is nobody's
+  // a cookie under the name of another tenant is invalid
   const [, secret] = (await signIn(here.token)).split('=');
   const foreign = `muster_session_${there.id}=${secret}`;
   expect((await t.get('/api/counts', by(foreign, { 'muster-tenant': there.id }))).status).toBe(401);
-  // a token that comes with it is meant
+  // a token in the same request takes precedence
   expect((await t.get('/api/audit', { headers: { cookie } })).status).toBe(200);
 });
 
-test('G63 G66: signing in needs an operator token itself, and cookies that are none are limited as tokens are', async () => {
+test('G63 G66: signing in needs an operator token in the header, and invalid cookies are limited like invalid tokens', async () => {
   const cookie = await signIn((await operatorOf('admin')).token);
   expect((await t.send('POST', '/api/session', undefined, by(cookie, { 'muster-tenant': '1' }))).status).toBe(
     401,
@@ -196,7 +196,7 @@ test('G63 G66: signing in needs an operator token itself, and cookies that are n
   expect((await t.get('/api/counts', by(cookie, from('192.0.2.1')))).status).toBe(200);
 });
 
-test('clients that are no browsers go on refusing cookies', async () => {
+test('routes of agents, devices and phones still refuse cookies', async () => {
   const cookie = await signIn((await operatorOf('admin')).token);
   expect((await t.get('/api/control/queue', by(cookie))).status).toBe(400); // in the words of its protocol
   expect(await t.post('/api/checkin', {}, by(cookie))).toMatchObject({
@@ -205,7 +205,7 @@ test('clients that are no browsers go on refusing cookies', async () => {
   });
 });
 
-test('of one token a hundred browsers are signed in at most, and the oldest are over', async () => {
+test('one token signs in at most a hundred browsers; then the oldest sign-in ends', async () => {
   const { id, token } = await operatorOf('viewer');
   const [first, second] = [await signIn(token), await signIn(token)];
   await t.engine.db.query({

@@ -18,7 +18,7 @@ test.each([
   expect(countedAddress(ip)).toBe(counted);
 });
 
-test('what is no address is in no list', () => {
+test('an invalid address is in no list', () => {
   const list = new BlockList();
   list.addSubnet('10.0.0.0', 8, 'ipv4');
   expect(
@@ -26,7 +26,7 @@ test('what is no address is in no list', () => {
   ).toEqual([true, true, false, false, false, false]);
 });
 
-test('G66: of addresses only so many are remembered, those that failed last', () => {
+test('G66: only a limited number of addresses is remembered, those with the latest failures', () => {
   const failures = new SignInFailures(1, () => 0, 3);
   for (let n = 0; n < 1_000; n += 1) failures.count(`192.0.${n >> 8}.${n & 255}`);
   expect(failures.addresses).toBe(3);
@@ -34,7 +34,7 @@ test('G66: of addresses only so many are remembered, those that failed last', ()
   expect(failures.count('192.0.0.1')).toBe(0);
 });
 
-test('G66: addresses of one IPv6 network share their failures', () => {
+test('G66: addresses of one IPv6 /64 share their failures', () => {
   const failures = new SignInFailures(2, () => 0);
   expect(
     ['2001:db8::1', '2001:db8::2', '2001:db8::3', '2001:db8:0:1::1'].map((ip) => failures.count(ip)),

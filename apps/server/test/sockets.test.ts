@@ -4,8 +4,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type TestServer, testServer } from '../testing/test-server.ts';
 
-/** Clients that go away while the server works for them, and a server that goes away while clients wait. */
-/** For what comes by itself, on a busy machine. */
+/** Clients that disconnect while the server works for them, and a server that stops while clients wait. */
+/** For events without a promised time, on a busy machine. */
 let t: TestServer;
 beforeAll(async () => {
   t = await testServer();
@@ -26,7 +26,7 @@ function rawClaim(url: string, token: string, lane: string, body: object): Socke
   return socket;
 }
 
-test('whoever hangs up while waiting is not waited with', async () => {
+test('a client that hangs up while waiting leaves no waiter behind', async () => {
   const socket = rawClaim(t.server.url, t.operator, 'hung-up', { wait: 25 });
   await expect.poll(() => t.engine.parkedWaiters).toBe(1);
   socket.destroy();
@@ -35,10 +35,10 @@ test('whoever hangs up while waiting is not waited with', async () => {
   expect(await events(id)).toEqual(['CREATED']);
 });
 
-test('an action claimed for a connection that is gone is pending again at once', async () => {
+test('an action claimed for a closed connection is pending again at once', async () => {
   const { db, schema } = t.engine;
-  // The claim is held up until its connection is gone. How long the server takes to begin it cannot be seen from
-  // here, so it is given more time until it was quick enough.
+  // The claim is held up until its connection is closed. The test cannot see how long the server takes to begin it, so it waits
+  // longer each time until the server was fast enough.
   for (let n = 0; n < 30; n += 1) {
     const lane = `held-up-${n}`;
     const { id } = (await t.post(`/api/lanes/${lane}/actions`, { kind: 'x' })).body;
@@ -58,7 +58,7 @@ test('an action claimed for a connection that is gone is pending again at once',
   throw new Error('The server never began a claim before its connection was gone.');
 });
 
-test('a stop answers everybody who waits, and the next one is refused', async () => {
+test('a stop answers all waiting requests, and refuses the next one', async () => {
   const own = await testServer();
   const waiting = [1, 2, 3].map((n) => own.post(`/api/lanes/stop-${n}/claim`, { worker: 'w', wait: 25 }));
   await expect.poll(() => own.engine.parkedWaiters).toBe(3);
@@ -71,7 +71,7 @@ test('a stop answers everybody who waits, and the next one is refused', async ()
   await expect(fetch(`${own.server.url}/healthz`)).rejects.toThrow();
 });
 
-test('what is no HTTP gets an answer in the form of every other error', async () => {
+test('invalid HTTP gets an answer in the form of every other error', async () => {
   const { hostname, port } = new URL(t.server.url);
   const socket = connect(Number(port), hostname);
   socket.write('hello\r\n\r\n');

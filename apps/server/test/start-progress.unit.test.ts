@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { startProgress } from '../src/cli/start-progress.ts';
 
-/** Time passes when the test says so. */
+/** Time passes only when the test says so. */
 function scene() {
   const said: string[] = [];
   const waiting = new Map<() => void, number>();
@@ -18,7 +18,7 @@ function scene() {
   return { said, progress, pass };
 }
 
-test('a start that takes longer than two seconds says what it is at, and what it comes to', () => {
+test('a start that takes longer than two seconds prints its current step, and each further one', () => {
   const { said, progress, pass } = scene();
   progress.step('opening');
   progress.step('migrating');
@@ -29,7 +29,7 @@ test('a start that takes longer than two seconds says what it is at, and what it
   expect(said).toEqual(['Starting: migrating …', 'Starting: listening …']);
 });
 
-test('a start that is quick says nothing', () => {
+test('a quick start prints nothing', () => {
   const { said, progress, pass } = scene();
   progress.step('opening');
   progress.end();

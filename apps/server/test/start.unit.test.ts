@@ -3,7 +3,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { muster, type Running, serve, temporaryFolder } from '../testing/muster-process.ts';
 
-/** The real process on the embedded database. Needs the build: `npm test` makes it first. */
+/** The real process on the embedded database. Needs the build, which `npm test` makes first. */
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 }); // a process per command, on a busy machine
 const folder = temporaryFolder();
 const dataDir = path.join(folder.path, 'data');
@@ -26,7 +26,7 @@ const ask = (path: string, method = 'GET', body?: object) =>
     ...(body ? { body: JSON.stringify(body) } : {}),
   });
 
-test('the first start shows a token once and keeps it where only its owner can read it', async () => {
+test('the first start prints a token once and stores it readable only by its owner', async () => {
   token = /^ {2}(mst_operator_1_[\w-]{43})$/m.exec(server.out())?.[1] ?? '';
   expect(readFileSync(path.join(dataDir, 'operator-token'), 'utf8')).toBe(`${token}\n`);
   expect(statSync(path.join(dataDir, 'operator-token')).mode & 0o777).toBe(0o600);
@@ -80,14 +80,14 @@ test('commands go through the running server', async () => {
   expect(doctor).toMatchObject({ code: 0, out: expect.stringContaining('No problems found.') });
 });
 
-test('a key press that npm hands on once more is one signal', async () => {
+test('a Ctrl-C that npm forwards a second time is one signal', async () => {
   server.process.kill('SIGINT');
   expect(await server.stop('SIGTERM')).toBe(0);
   expect(server.log()).toContain('Stopped.');
   server = await serve(environment);
 });
 
-test('SIGTERM answers who waits and ends with 0; the next start says where the token is', async () => {
+test('SIGTERM answers waiting requests and ends with 0; the next start says where the token is', async () => {
   await ask('/api/lanes/kept/actions', 'POST', { kind: 'x' });
   const waiting = ask('/api/lanes/empty/claim', 'POST', { worker: 'w', wait: 25 });
   await expect
@@ -117,7 +117,7 @@ test('after kill -9 the folder is taken over and nothing acknowledged is lost', 
   expect(actions).toHaveLength(5);
 });
 
-test('wrong settings and a taken port are refused with one sentence', async () => {
+test('invalid settings and a taken port are refused with one sentence', async () => {
   expect(await muster(['serve'], { PORT: 'x' })).toMatchObject({
     code: 1,
     notes: 'PORT must be a whole number from 0 to 65535, not "x".\n',
@@ -161,7 +161,7 @@ test('a command in the wrong folder says so and leaves nothing behind', async ()
   expect(existsSync(elsewhere)).toBe(false);
 });
 
-test('a folder that cannot be used is one sentence, and a setting that there is not is told', async () => {
+test('an unusable folder gives one sentence, and an unknown setting is reported', async () => {
   const told = await muster(['serve'], {
     MUSTER_DATA_DIR: '/dev/null/data',
     MUSTER_LOGLEVEL: 'debug',

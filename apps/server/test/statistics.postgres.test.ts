@@ -9,11 +9,11 @@ import { type FakePc, fakePc, newTask } from '../testing/fake-pc.ts';
 import { type TestServer, testServer } from '../testing/test-server.ts';
 
 /**
- * What the engine's test of the same name shows, for whole requests: with statistics as an ANALYZE leaves them in the middle of
- * a load that is not committed, and with others that are as wrong, a request touches as many pages as ever.
+ * The engine's test of the same name, for whole requests: with statistics as an ANALYZE leaves them in the middle of an uncommitted
+ * load, and with others that are equally wrong, a request touches no more pages than usual.
  */
 const DEVICES = 10_000;
-/** What a node does by itself, now or later: it looks whether a duty is due, says that it is alive, keeps the lead, notes who came. */
+/** What a node does by itself at times: checks for due duties, renews its sign of life and the lead, writes contacts. */
 const OF_THE_NODE = / as due_0\b|muster\.(nodes|leaders)\b|into muster\.contacts\b|ensure_event_days/;
 let t: TestServer;
 let counted: ReturnType<typeof countPages>;
@@ -29,7 +29,7 @@ const tokenOf = (id: number) => `mst_device_1_${String(id).padStart(43, 'A')}`;
 // the writer of contacts only warns
 const NO_LOG = { warn: (said: object) => expect.fail(JSON.stringify(said)) } as unknown as Log;
 let used = 0;
-/** One that nothing has been done with. */
+/** A device without any actions. */
 function fresh(): FakeDevice {
   used += 1;
   return deviceWith(t, `${used}`, tokenOf(used));
@@ -50,7 +50,7 @@ beforeAll(async () => {
   other = new pg.Client({ connectionString: t.databaseUrl as string });
   await other.connect();
   const now = `timestamptz '${t.clock().toISOString()}'`;
-  // each with an external id, a token, a contact, an action that waits and would move its expiry, and a milestone
+  // each with an external id, a token, a contact, a waiting action that would move its expiry, and a milestone
   await query(`with d as materialized (
       select nextval('muster.device_seq') as d, nextval('muster.lane_seq') as l, nextval('muster.action_seq') as a from generate_series(1, ${DEVICES})
     ), n as (
@@ -84,7 +84,7 @@ beforeAll(async () => {
   const { body } = await t.post('/api/hosts', { name: 'host' });
   const { body: service } = await t.post(`/api/hosts/${body.id}/services`, { unitName: 'nginx' });
   host = { id: body.id, token: t.secret(body.agentToken), serviceId: service.id };
-  // all that follows is about these statistics and no others
+  // everything below depends on these statistics and no others
   for (const table of await tables()) await query(`alter table ${table} set (autovacuum_enabled = off)`);
   await query('vacuum analyze');
 });
@@ -193,7 +193,7 @@ async function pagesOf(name: string): Promise<number> {
   return soFar() - before;
 }
 
-/** For what comes now and then: a function's first call on a connection, a page that is cleared up. */
+/** For occasional reads: the first call of a function on a connection, a page that is cleaned up. */
 const SPARE = 60;
 const right = new Map<string, number>();
 
@@ -206,7 +206,7 @@ test.each(Object.entries(POISONS))(
     for (const [name, was] of right) {
       const most = 2 * was + SPARE;
       let pages = await pagesOf(name);
-      // a bad plan stays bad; a table that somebody clears up meanwhile, or what the node does by itself, is gone the next time
+      // a bad plan stays bad; a table that is cleaned up meanwhile, or the node's own work, is gone the next time
       for (let tries = 1; tries < 3 && pages > most; tries += 1) pages = Math.min(pages, await pagesOf(name));
       if (pages > most) worse.push(`${name}: ${was} pages, now ${pages}`);
     }
@@ -214,7 +214,7 @@ test.each(Object.entries(POISONS))(
   },
 );
 
-// As it was found: the rows of a load are not committed yet when somebody counts them, and nobody counts again before its end.
+// as it was found: ANALYZE runs while the rows of a load are uncommitted, and not again before its end
 test('G68: an ANALYZE in the middle of an import does not change how many pages the rest of it touches', async () => {
   const ROWS = 2_500;
   const inEmptyTables = async (analysed: boolean) => {

@@ -9,7 +9,7 @@ import { createLog } from '../src/http/logging.ts';
 import { SignInFailures } from '../src/http/sign-in-failures.ts';
 import { head, rawConnection } from '../testing/raw-http.ts';
 
-test('while the server stops, what was begun is answered and what comes then hears MUSTER_STOPPING', async () => {
+test('while the server stops, running requests are answered and new ones get MUSTER_STOPPING', async () => {
   let open = () => {};
   const gate = new Promise<void>((resolve) => {
     open = resolve;

@@ -10,7 +10,7 @@ afterAll(() => t.close());
 
 const LAST = '9999-12-31T23:59:59.999Z';
 
-test('G67: plain SQL stores no time that a list could not show', async () => {
+test('G67: plain SQL cannot store a time that no list could show', async () => {
   const { body } = await t.post('/api/lanes/printer/actions', { kind: 'x' });
   for (const column of ['not_before', 'deliver_by', 'deadline'])
     await expect(
@@ -21,7 +21,7 @@ test('G67: plain SQL stores no time that a list could not show', async () => {
     ).rejects.toMatchObject({ code: '23514' });
 });
 
-test('G67: plain SQL puts nothing into a lane of nobody, and says so with the code of HTTP', async () => {
+test("G67: plain SQL cannot queue into a lane without a target, and the error has HTTP's code", async () => {
   const { db } = t.engine;
   const lane = (tenant: number, space: string, name: string) =>
     db.query({ text: 'select muster.ensure_lane($1, $2, $3) as id', values: [tenant, space, name] });
@@ -54,7 +54,7 @@ test('G67: plain SQL puts nothing into a lane of nobody, and says so with the co
   expect((await enqueue('one')).rows).toEqual(first);
 });
 
-test('G67: a time that is stored all the same, and that no date can hold, is shown and fails no list', async () => {
+test('G67: a stored time that no date can hold is shown and breaks no list', async () => {
   const { body } = await t.post('/api/lanes/plotter/actions', { kind: 'x' });
   await t.engine.db.query({ text: 'alter table muster.actions drop constraint clocks_are_times' });
   for (const table of ['actions', 'pending'])

@@ -4,7 +4,7 @@ import { Member } from '../src/processes/member.ts';
 import type { FromMember, Metrics, ToMember } from '../src/processes/messages.ts';
 import { type Child, Supervisor } from '../src/processes/supervisor.ts';
 
-/** Processes that do what the test says, and a time that goes when it says so. */
+/** Processes and a clock controlled by the test. */
 function stage(count: number) {
   let now = 0;
   const timers = new Set<{ readonly at: number; readonly then: () => void }>();
@@ -79,7 +79,7 @@ async function started(count: number) {
   return { ...made, first: await start };
 }
 
-test('the others start when the first listens, and it speaks for all', async () => {
+test('the others start when the first one listens, which speaks for all', async () => {
   const { supervisor, children, child } = stage(3);
   const start = supervisor.start();
   expect(children.length).toBe(1);
@@ -90,7 +90,7 @@ test('the others start when the first listens, and it speaks for all', async () 
   expect(await start).toMatchObject({ url: 'http://1' });
 });
 
-test('a first process that cannot serve is not replaced, and its exit code is the answer', async () => {
+test('a first process that cannot serve is not replaced, and its exit code is the result', async () => {
   const { supervisor, children, child, advance } = stage(2);
   const start = supervisor.start();
   child(1).end(1);
@@ -99,7 +99,7 @@ test('a first process that cannot serve is not replaced, and its exit code is th
   expect(children.length).toBe(1);
 });
 
-test('one that ends is replaced, later and later while they end soon', async () => {
+test('a process that ends is replaced, with growing delays while it keeps ending', async () => {
   const { advance, child, children, lines } = await started(2);
   child(2).end(null);
   advance(999);
@@ -119,7 +119,7 @@ test('one that ends is replaced, later and later while they end soon', async () 
   expect(lines.at(-1)).toMatchObject({ inMs: 1_000 });
 });
 
-test('a stop ends all and waits for them; nobody is replaced any more', async () => {
+test('a stop ends all and waits for them; none is replaced any more', async () => {
   const { advance, child, children, supervisor } = await started(3);
   child(3).end(null);
   const stop = supervisor.stop();
@@ -137,7 +137,7 @@ test('a stop ends all and waits for them; nobody is replaced any more', async ()
   expect(children.length).toBe(3);
 });
 
-test('one that does not stop is ended in the end; one that still starts has as long after it has started', async () => {
+test('one that does not stop is killed in the end; one that is still starting gets as long after its start', async () => {
   const { advance, child, children, lines, supervisor } = await started(3);
   child(3).end(null);
   advance(1_000);
@@ -160,7 +160,7 @@ test('one that does not stop is ended in the end; one that still starts has as l
   expect(children.map(({ signals }) => signals.length)).toEqual([1, 2, 0, 2]);
 });
 
-test('one that hangs is ended and replaced; one that answers late is not', async () => {
+test('one that hangs is killed and replaced; one that answers late is not', async () => {
   const { advance, child, children, lines } = await started(3);
   const heard = (n: number) => child(n).sent.filter(({ muster }) => muster === 'alive?').length;
   for (let asked = 1; asked <= 6; asked += 1) {
@@ -177,7 +177,7 @@ test('one that hangs is ended and replaced; one that answers late is not', async
   child(3).end(null);
   advance(1_000);
   expect(children.length).toBe(4);
-  // a start takes its time: it is not asked before it listens
+  // a start takes its time: it is not checked before it listens
   for (let n = 0; n < 10; n += 1) {
     advance(5_000);
     for (const alive of [1, 2]) child(alive).say({ muster: 'alive' });
@@ -185,17 +185,17 @@ test('one that hangs is ended and replaced; one that answers late is not', async
   expect([heard(4), child(4).signals.length]).toEqual([0, 0]);
 });
 
-test('if the first process stood still itself, nobody is ended for it', async () => {
+test('if the first process itself stood still, none is killed for it', async () => {
   const { advance, child, supervisor } = await started(2);
   advance(3_600_000);
   expect(child(2).signals).toEqual([]);
   void supervisor.stop();
   const asked = child(2).sent.length;
-  advance(5_000); // nor is anybody asked who stops
+  advance(5_000); // nor is a stopping process checked
   expect(child(2).sent.length).toBe(asked);
 });
 
-test('a process says that it is alive when it is asked', () => {
+test('a process answers the check that it is alive', () => {
   const said: FromMember[] = [];
   let tell = (_: ToMember) => {};
   new Member({
@@ -208,7 +208,7 @@ test('a process says that it is alive when it is asked', () => {
   expect(said).toEqual([{ muster: 'alive' }]);
 });
 
-/** As a process tells them: a counter, a histogram of one bucket, and a gauge. */
+/** The metrics of a process: a counter, a histogram with one bucket, and a gauge. */
 const metricsOf = (count: number): Metrics =>
   [
     { name: 'done_total', type: 'counter', values: [{ value: count, labels: { kind: 'a' } }] },
@@ -220,7 +220,7 @@ const metricsOf = (count: number): Metrics =>
     { name: 'waiting', type: 'gauge', values: [{ value: count, labels: {} }] },
   ].map((one) => ({ ...one, help: one.name, aggregator: 'sum' })) as unknown as Metrics;
 
-/** What one of them that is asked says of all, once `others` have answered and the rest is late. */
+/** The sum that one of them returns, once `others` have answered and the rest is late. */
 async function shown({ advance, child }: Stage, asked: number, own: number, others: Record<number, number>) {
   child(asked).say({ muster: 'ask', id: 7, metrics: metricsOf(own) });
   for (const [n, count] of Object.entries(others)) {
@@ -233,7 +233,7 @@ async function shown({ advance, child }: Stage, asked: number, own: number, othe
   return Object.fromEntries(all.map(({ name, values }) => [name, values[0]?.value]));
 }
 
-test('one that is asked for metrics gets those of all that answer in time', async () => {
+test('a scrape of one process returns those of all that answer in time', async () => {
   const made = await started(4);
   expect(await shown(made, 1, 1, { 2: 10, 3: 100 })).toEqual({ done_total: 111, seconds: 111, waiting: 111 });
   const { child } = made;
@@ -247,13 +247,13 @@ test('one that is asked for metrics gets those of all that answer in time', asyn
   expect(child(1).sent.length).toBe(before + 1);
 });
 
-test('what was counted stays counted: by those that are late, that have ended, or whose answers overtake each other', async () => {
+test('counters never fall: they include processes that are late, have ended, or whose answers overtake each other', async () => {
   const made = await started(3);
   const { advance, child, children } = made;
   expect(await shown(made, 1, 1, { 2: 10, 3: 100 })).toEqual({ done_total: 111, seconds: 111, waiting: 111 });
-  // late ones are taken as they were, but nobody waits there for all we know
+  // late ones are added with their last known values; their waiters may be gone
   expect(await shown(made, 2, 20, { 1: 1 })).toEqual({ done_total: 121, seconds: 121, waiting: 21 });
-  // read before the last one, and told after it
+  // read before the last one, and answered after it
   expect(await shown(made, 1, 1, { 2: 15, 3: 100 })).toEqual({ done_total: 121, seconds: 121, waiting: 116 });
   child(2).end(null);
   child(1).end(null); // the one that was asked

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import { LINES } from '../src/database/migrations.ts';
 import { playTasks } from '../testing/task-game/play.ts';
 
-/** The door broken on purpose, each time at another place: the game of tasks-property.test.ts must find it out. */
-// always the same games: by chance some fault takes more of them than there are
+/** The door broken on purpose, each time in another place: the game of tasks-property.test.ts must detect it. */
+// a fixed seed: with a random one some faults would need more games
 const SEED = Number(process.env.MUSTER_TEST_SEED ?? 7);
 const GAMES = 6;
 const STEPS = 300;
@@ -18,7 +18,7 @@ test.each<[string, Sabotage, RegExp]>([
     /is the active one|starved|Not all tasks/,
   ],
   [
-    'nobody looks at the slots',
+    'a claim ignores the slots',
     {
       muster_look_for_work: (text) =>
         swap(text, 'least(r.slots, (select count(*) from d)) - r.running', '100'),
@@ -66,7 +66,7 @@ test.each<[string, Sabotage, RegExp]>([
   'the game finds it out if %s',
   async (_what, by, found) => {
     const wrong: string[] = [];
-    // one game may by chance never come across it
+    // a single game may miss it by chance
     for (let n = 0; n < GAMES && !found.test(wrong.join('\n')); n += 1) {
       const database = await testDatabase({ lines: LINES });
       wrong.push(...(await playTasks(database.db, { seed: SEED + n, steps: STEPS, by })));

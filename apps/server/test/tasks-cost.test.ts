@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type House, hostsHouse } from '../testing/hosts-house.ts';
 
-/** What is asked of the database, statement by statement. */
+/** Counts the statements sent to the database. */
 let house: House;
 beforeAll(async () => {
   house = await hostsHouse();
@@ -24,7 +24,7 @@ async function fleet(name: string, size: number) {
 const claim = (pc: { id: string; token: string }, body: object) =>
   ask('POST', `/api/pcs/${pc.id}/claim`, body, pc.token);
 
-test('a task for a whole fleet is added by the same statements as one for a list, which is looked up once', async () => {
+test('a task for a whole fleet takes as many statements as one for a list, whose ids are looked up once', async () => {
   const pc = await fleet('cost', 30);
   await ask('POST', '/api/tasks', { name: 'first', kind: 'A', targets: { pcIds: [pc.id] } });
   const added = async (targets: object) => {
@@ -48,7 +48,7 @@ test('a task for a whole fleet is added by the same statements as one for a list
   expect(rows[0].n).toBe(1);
 });
 
-test('while a runner waits nothing is asked for it, however busy others are', async () => {
+test('a waiting runner causes no statements, however busy others are', async () => {
   const [idle, busy] = [await fleet('idle', 1), await fleet('busy', 8)];
   const looks = () => house.statements.filter((name) => name === 'muster_look_for_work').length;
   const { tasks } = await ask('GET', '/api/tasks');
@@ -56,7 +56,7 @@ test('while a runner waits nothing is asked for it, however busy others are', as
   const waiting = claim(idle, { wait: 25 });
   while (house.engine.parkedWaiters === 0) await new Promise((resolve) => setImmediate(resolve));
   await ask('POST', '/api/tasks', { name: 'busy', kind: 'A', targets: { pcIds: [busy.id] } });
-  // the next task wakes everybody once
+  // the next task wakes all of them once
   while (house.engine.parkedWaiters === 0) await new Promise((resolve) => setImmediate(resolve));
   let { taskDevices } = await claim(busy, { max: 1 });
   await claim(idle, {});

@@ -15,7 +15,7 @@ const rowsOf = async (id: string, query = '') =>
   (await stage.t.get(`/api/tasks/${id}/devices${query}`)).body.taskDevices;
 
 describe('one task at a time', () => {
-  test('G55: exactly the oldest unfinished one is running; when its last device is finished the next is active at once', async () => {
+  test('G55: exactly the oldest unfinished task is running; when its last device is finished the next is active at once', async () => {
     const pc = await fakePc(stage.t, 2);
     const other = await fakePc(stage.t, 1);
     const first = await newTask(stage.t, listOf(pc));
@@ -23,7 +23,7 @@ describe('one task at a time', () => {
     const third = await newTask(stage.t, listOf(other));
     expect([first.status, second.status, third.status]).toEqual(['running', 'pending', 'pending']);
     expect(second.total).toBeNull();
-    // behind which one they wait, the task and each device that is named
+    // the task, and each of its named devices, says behind which one it waits
     const behind = {
       code: 'TASK_NOT_ACTIVE',
       text: `Task ${first.id} goes first: it is older and not finished.`,
@@ -51,7 +51,7 @@ describe('one task at a time', () => {
     expect((await stage.t.get('/api/tasks?status=pending')).body.tasks).toMatchObject([{ id: third.id }]);
   });
 
-  test('who is meant by all, tags or pcIds is decided when the task becomes active; a list is what it is', async () => {
+  test('all, tags and pcIds are resolved when the task becomes active; a list is fixed', async () => {
     const pc = await fakePc(stage.t, 2, { tags: ['kiosk'] });
     const before = await newTask(stage.t, listOf(pc));
     const tagged = await newTask(stage.t, { tags: ['kiosk'] });
@@ -63,14 +63,14 @@ describe('one task at a time', () => {
     const held = await pc.claim();
     expect(deviceIds(held)).toEqual([pc.devices[0]?.id, late.id]);
     expect(held[0]?.taskId).toBe(tagged.id);
-    // frozen: who gets the tag now is not meant
+    // fixed: a device that gets the tag now is not included
     await fakeDevice(stage.t, { pcId: pc.id, tags: ['kiosk'] });
     expect(await pc.claim()).toEqual([]);
     expect(await show(tagged.id)).toMatchObject({ total: 2, targets: { tags: ['kiosk'] } });
     expect(await show(before.id)).toMatchObject({ status: 'success', total: 2 });
   });
 
-  test('what was begun is told of by its devices, in the words of older systems too', async () => {
+  test('the history of a device of a task has the words of older systems too', async () => {
     const pc = await fakePc(stage.t, 4, { slots: 3 });
     const task = await newTask(stage.t, listOf(pc), { maxAttempts: 2, retryBackoffSeconds: 60 });
     const [a, b, c] = (await pc.claim()) as [Held, Held, Held];
@@ -99,7 +99,7 @@ describe('one task at a time', () => {
 });
 
 describe('no task blocks the tenant for ever', () => {
-  test('G60: in error, deleted, absent, without a PC: cancelled when nothing else is left', async () => {
+  test('G60: devices in error, deleted, absent or without a PC are cancelled when nothing else is left', async () => {
     const pc = await fakePc(stage.t, 5);
     const [good, inError, deleted, absent, homeless] = pc.devices.map(({ id }) => id) as [
       string,
@@ -129,7 +129,7 @@ describe('no task blocks the tenant for ever', () => {
       status: 'running',
       counts: { running: 1, pending: 4, cancelled: 0 },
     });
-    // the absent one may come back; while it is waited for, nothing is decided of the others either
+    // the absent one may come back; while the task waits for it, the others are not decided either
     expect(await pc.complete(held, { claim: { max: 9 } })).toMatchObject({ taskDevices: [] });
     await stage.pass(10 * MINUTE - 1);
     expect(await show(task.id)).toMatchObject({ status: 'running', counts: { pending: 4 } });
@@ -150,7 +150,7 @@ describe('no task blocks the tenant for ever', () => {
     );
   });
 
-  test('one that waits for its retry and is not eligible any more is cancelled as well', async () => {
+  test('one that waits for its retry and is no longer eligible is cancelled as well', async () => {
     const pc = await fakePc(stage.t, 2);
     const task = await newTask(stage.t, listOf(pc), { retryBackoffSeconds: 600 });
     const [held, other] = (await pc.claim()) as [Held, Held];
@@ -164,7 +164,7 @@ describe('no task blocks the tenant for ever', () => {
     expect(await show(task.id)).toMatchObject({ status: 'success', counts: { cancelled: 1, completed: 1 } });
   });
 
-  test('nothing meant, nothing to do: a task for nobody has ended when it becomes active', async () => {
+  test('a task that matches no device has ended when it becomes active', async () => {
     expect(await newTask(stage.t, { tags: ['nobody has this'] })).toMatchObject({
       status: 'cancelled',
       reason: 'NOBODY_MEANT',
@@ -172,7 +172,7 @@ describe('no task blocks the tenant for ever', () => {
     });
   });
 
-  test('G60: a hub that resets does not empty a task: all are waited for, and who comes back runs', async () => {
+  test('G60: a hub that resets does not empty a task: all are waited for, and those that come back run', async () => {
     const pc = await fakePc(stage.t, 3);
     const say = (present: unknown[]) =>
       stage.t.send('PUT', `/api/pcs/${pc.id}/devices`, { present }, { token: pc.token });
@@ -205,14 +205,14 @@ describe('no task blocks the tenant for ever', () => {
       reason: 'NOT_ELIGIBLE',
       counts: { cancelled: 3 },
     });
-    // given up before its first try or after it: one reason, in the list, alone and in the history
+    // given up before its first attempt or after it: one reason, in the list, alone and in the history
     const reason = 'NOT_ELIGIBLE';
     expect(await rowsOf(task.id)).toMatchObject([{ reason }, { reason }, { deviceId: away, reason }]);
     expect((await stage.t.get(`/api/task-devices/${both[0]?.id}`)).body).toMatchObject({ reason });
     expect((await eventsOf(both[0]?.id as string)).at(-1)).toBe(`CANCELLED ${reason}`);
   });
 
-  test('G60: the stall counts from the last sign of whoever could go on: one whose devices are away has given one', async () => {
+  test('G60: the stall counts from the last contact of a runner that could continue, also one that reports its devices absent', async () => {
     const [dead, reset] = [await fakePc(stage.t, 1), await fakePc(stage.t, 1)];
     const task = await newTask(stage.t, listOf(dead, reset), { retryBackoffSeconds: 3_600 });
     for (const held of await reset.claim()) await reset.fail(held);
@@ -225,7 +225,7 @@ describe('no task blocks the tenant for ever', () => {
     expect(await show(task.id)).toMatchObject({ status: 'failed', counts: { failed: 2 } });
   });
 
-  test('G60: no hand-out, nothing running, no runner for twenty minutes: the rest has failed with the reason expired', async () => {
+  test('G60: without a hand-out, a running device or a runner for twenty minutes, the rest fails with the reason EXPIRED', async () => {
     const pc = await fakePc(stage.t, 3, { slots: 1 });
     const task = await newTask(stage.t, listOf(pc), { retryBackoffSeconds: 10_000 });
     const [held] = (await pc.claim()) as [Held];
@@ -259,7 +259,7 @@ describe('no task blocks the tenant for ever', () => {
     expect(await show(task.id)).toMatchObject({ status: 'failed', counts: { completed: 1, failed: 1 } });
   });
 
-  test('a device that runs keeps its task alive, however long', async () => {
+  test('a running device keeps its task alive, however long', async () => {
     const pc = await fakePc(stage.t, 2, { slots: 1 });
     const task = await newTask(stage.t, listOf(pc), { timeoutSeconds: 7_200 });
     const [held] = (await pc.claim()) as [Held];
@@ -268,7 +268,7 @@ describe('no task blocks the tenant for ever', () => {
     await pc.complete(held);
   });
 
-  test('G60: past its deadline what was not handed out has failed; a lease never reaches past it', async () => {
+  test('G60: past the deadline, devices that were not handed out fail; a lease never reaches past it', async () => {
     const pc = await fakePc(stage.t, 4, { slots: 3 });
     const deadline = new Date(stage.t.clock().getTime() + 10 * MINUTE).toISOString();
     const task = await newTask(stage.t, listOf(pc), { deadline, retryBackoffSeconds: 900 });
@@ -280,7 +280,7 @@ describe('no task blocks the tenant for ever', () => {
     await stage.pass(1);
     expect(await show(task.id)).toMatchObject({ status: 'failed', counts: { failed: 4 } });
     expect(await rowsOf(task.id)).toMatchObject(pc.devices.map(() => ({ reason: 'DEADLINE' })));
-    // it is no timeout, and says nothing against the devices
+    // it is not a timeout, and the devices are not in error
     for (const device of pc.devices) expect(await device.show()).toMatchObject({ state: 'ok' });
     const sent = ['CREATED', 'SENT'];
     expect(await eventsOf(runs.id)).toEqual([...sent, 'FAILED_FINAL DEADLINE']);
@@ -297,7 +297,7 @@ describe('no task blocks the tenant for ever', () => {
     expect(rows[0]).toEqual({ errors: ['DEADLINE'], types: [...sent, 'FAILED_FINAL'] });
   });
 
-  /** Contacts are written down a second later; the judgement of a stall reads what is written. */
+  /** Contacts are written a second later, and the stall is judged by what is written. */
   async function flushContacts() {
     const { now } = stage.t.engine;
     await expect
@@ -311,8 +311,8 @@ describe('no task blocks the tenant for ever', () => {
   }
 });
 
-describe('times and tries', () => {
-  test('G59: twenty minutes after its hand-out: TIMEOUT, then a retry; tries used up: the device is in error', async () => {
+describe('timeouts and attempts', () => {
+  test('G59: twenty minutes after its hand-out: TIMEOUT, then a retry; without attempts left: the device is in error', async () => {
     const pc = await fakePc(stage.t, 2, { slots: 1 });
     const task = await newTask(stage.t, listOf(pc));
     for (const attempt of [1, 2, 3]) {
@@ -338,11 +338,11 @@ describe('times and tries', () => {
       ...[1, 2].flatMap(() => ['SENT', 'ACKED', 'TIMEOUT', 'RETRY_SCHEDULED']),
       ...['SENT', 'ACKED', 'TIMEOUT', 'FAILED_FINAL'],
     ]);
-    // the task goes on with the other device, and check-in still serves the one in error
+    // the task continues with the other device, and check-in still serves the one in error
     expect(deviceIds(await pc.claim())).toEqual([pc.devices[1]?.id]);
     await pc.devices[0]?.assign('LOCK');
     expect((await pc.devices[0]?.checkIn())?.action).toMatchObject({ kind: 'LOCK' });
-    // a success that comes after all counts, and takes back the error that the device had by it
+    // a late success counts, and clears the error that the device had because of it
     expect(await pc.complete({ id: failed.id, attempt: 3 })).toMatchObject({
       accepted: true,
       status: 'completed',
@@ -352,7 +352,7 @@ describe('times and tries', () => {
     expect(await pc.devices[0]?.show()).not.toHaveProperty('stateReason');
   });
 
-  test('G59: a timeout is one, whoever notices it first', async () => {
+  test('G59: a timeout is a timeout, whether the runner or the server notices it first', async () => {
     const pc = await fakePc(stage.t, 1);
     const task = await newTask(stage.t, listOf(pc), { maxAttempts: 2 });
     const [first] = (await pc.claim()) as [Held];
@@ -376,7 +376,7 @@ describe('times and tries', () => {
     ]);
   });
 
-  test('a heartbeat never moves the time, and an old attempt is refused and recorded', async () => {
+  test('a heartbeat never moves the timeout, and an old attempt is refused and recorded', async () => {
     const pc = await fakePc(stage.t, 1);
     await newTask(stage.t, listOf(pc), { timeoutSeconds: 60 });
     const [held] = (await pc.claim()) as [Held & { timeoutAt: string }];
@@ -406,7 +406,7 @@ describe('times and tries', () => {
 });
 
 describe('cancelling', () => {
-  test('what was not handed out ends, running devices are told, the next task follows the last of them', async () => {
+  test('devices that were not handed out end, running ones are told, and the next task follows the last of them', async () => {
     const pc = await fakePc(stage.t, 4, { slots: 2 });
     const task = await newTask(stage.t, listOf(pc));
     const next = await newTask(stage.t, listOf(pc));
@@ -445,7 +445,7 @@ describe('cancelling', () => {
     expect(await pc.claim()).toMatchObject([{ taskId: next.id }]);
   });
 
-  test('one that is not active yet ends at once, and counts still add up', async () => {
+  test('a task that is not active yet ends at once, and counts still add up', async () => {
     const pc = await fakePc(stage.t, 2);
     await newTask(stage.t, listOf(pc));
     const listed = await newTask(stage.t, listOf(pc));
@@ -463,7 +463,7 @@ describe('cancelling', () => {
     expect(await cancel('4711')).toMatchObject({ status: 404, body: { code: 'MUSTER_UNKNOWN_TASK' } });
   });
 
-  test('what waits for its retry is cancelled at once', async () => {
+  test('a device that waits for its retry is cancelled at once', async () => {
     const pc = await fakePc(stage.t, 1);
     const task = await newTask(stage.t, listOf(pc));
     const [held] = (await pc.claim()) as [Held];
@@ -473,7 +473,7 @@ describe('cancelling', () => {
   });
 });
 
-test('G55: a dead letter that is redriven makes its task unfinished again: as the oldest it is active at once', async () => {
+test('G55: redriving a dead letter makes its task unfinished again: as the oldest it is active at once', async () => {
   const pc = await fakePc(stage.t, 2, { slots: 1 });
   const task = await newTask(stage.t, { deviceIds: [pc.devices[0]?.id] }, { maxAttempts: 1 });
   const [held] = (await pc.claim()) as [Held];
@@ -490,7 +490,7 @@ test('G55: a dead letter that is redriven makes its task unfinished again: as th
   expect(told.taskDevices).toMatchObject([{ taskId: next.id }]);
 });
 
-test('a deleted or re-enrolled device ends what it runs as cancelled', async () => {
+test('deleting or re-enrolling a device cancels what it runs', async () => {
   const pc = await fakePc(stage.t, 2);
   const task = await newTask(stage.t, listOf(pc));
   await pc.claim();

@@ -5,7 +5,7 @@ import { LINES } from '../src/database/migrations.ts';
 import { type Server, startServer } from '../src/main.ts';
 import { brokenNow } from '../testing/task-game/invariants.ts';
 
-/** Two servers on one database: whichever is asked, the same holds, and each hears of what happens at the other. */
+/** Two servers on one database: the same promises hold at both, and each is notified of what happens at the other. */
 const OPERATOR = 'operator-token-of-the-two-nodes-0123456789';
 let database: Awaited<ReturnType<typeof testDatabase>>;
 let nodes: [Server, Server];
@@ -45,7 +45,7 @@ async function fleet(size: number, slots: number) {
   return { id: pc.id as string, token: pc.runnerToken as string, devices };
 }
 
-test('G58: a runner that waits at one node is woken by what happens at the other', async () => {
+test('G58: a runner that waits at one node is woken by changes at the other', async () => {
   const [here, there] = nodes;
   const pc = await fleet(2, 1);
   await post(there, '/api/tasks', { name: 'a', kind: 'A', targets: { deviceIds: pc.devices } });
@@ -55,14 +55,14 @@ test('G58: a runner that waits at one node is woken by what happens at the other
   await post(there, `/api/task-devices/${held.id}/complete`, { attempt: 1 }, pc.token);
   const [next] = (await waiting).taskDevices;
   expect(next.deviceId).toBe(pc.devices[1]);
-  // and a report goes to any node
+  // and a report can go to any node
   expect(await post(there, `/api/task-devices/${next.id}/complete`, { attempt: 1 }, pc.token)).toMatchObject({
     accepted: true,
     status: 'completed',
   });
 });
 
-test('G55 G56 G61: claims, reports and housekeeping at both nodes at once exceed nothing and activate nothing twice', async () => {
+test('G55 G56 G61: simultaneous claims, reports and housekeeping at both nodes exceed no limit and activate nothing twice', async () => {
   const pc = await fleet(12, 4);
   const tasks: string[] = [];
   for (let n = 0; n < 3; n += 1)
@@ -96,7 +96,7 @@ test('G55 G56 G61: claims, reports and housekeeping at both nodes at once exceed
   expect(rows[0].n).toBe(0);
 });
 
-test('a start tells of each step as it comes to it', () => {
+test('a start reports each step as it reaches it', () => {
   expect(steps).toEqual([
     'checking that port 0 is free',
     expect.stringMatching(/^(opening the embedded|connecting to the) database/),

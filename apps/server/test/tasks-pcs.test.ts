@@ -47,7 +47,7 @@ test('a PC is added, shown, listed, changed and deleted', async () => {
     pcs: [{ id: other.id }],
     cursor: null,
   });
-  // by a part of the name, which is no pattern, and by presence
+  // by a part of the name, which is not a pattern, and by presence
   const found = async (query: string) =>
     (await stage.t.get(`/api/pcs?${query}`)).body.pcs.map((pc: { id: string }) => pc.id);
   expect(await found('text=rACK')).toEqual([id]);
@@ -77,12 +77,12 @@ test('a deleted PC leaves its devices behind, and what ran there ends with its t
   expect((await stage.t.get(`/api/tasks/${task.id}`)).body.counts).toMatchObject({ running: 2 });
 });
 
-test('the runner of a deleted PC may report what it holds, gets nothing more, and is let in until then', async () => {
+test('the runner of a deleted PC may report what it holds, gets nothing more, and its token ends with the last report', async () => {
   const pc = await fakePc(stage.t, 3, { slots: 2 });
   const task = await newTask(stage.t, listOf(pc));
   const [a, b] = (await pc.claim()) as [Held, Held];
   await stage.t.del(`/api/pcs/${pc.id}`);
-  /** Whether it is let in after a round of the duty, whoever made it. */
+  /** Whether its token is accepted after a round of the duty, at any node. */
   const letIn = async () => {
     await stage.t.engine.runDuty('end-deleted-pcs');
     return (await ask(pc)).status;
@@ -130,7 +130,7 @@ test('slots are from 1 to 20; more only if the setting allows it', async () => {
       });
 });
 
-test('a rotated token leaves the old one valid until the new one is used; a revoked one is over at once', async () => {
+test('a rotated token leaves the old one valid until the new one is used; a revoked one ends at once', async () => {
   const pc = await fakePc(stage.t);
   const rotated = await stage.t.post(`/api/pcs/${pc.id}/token`);
   expect(rotated.status).toBe(201);
@@ -148,7 +148,7 @@ test('a rotated token leaves the old one valid until the new one is used; a revo
   expect((await ask(pc)).status).toBe(200);
 });
 
-test('a runner may do only what is its own PC’s, and nothing of an operator’s', async () => {
+test('a runner may use only its own PC, and no route of operators', async () => {
   const [pc, other] = [await fakePc(stage.t, 1), await fakePc(stage.t, 1)];
   const asOther = { token: other.token };
   await newTask(stage.t, listOf(pc, other));
@@ -166,7 +166,7 @@ test('a runner may do only what is its own PC’s, and nothing of an operator’
       status: 404,
       body: { code: 'MUSTER_UNKNOWN_TASK_DEVICE' },
     });
-    // an operator is no runner, and a runner that sends cookies is a browser
+    // an operator is not a runner, and a runner that sends cookies is a browser
     expect((await stage.t.post(`/api/task-devices/${held.id}/${what}`, said)).status).toBe(403);
     expect(
       (
@@ -188,7 +188,7 @@ test('a runner may do only what is its own PC’s, and nothing of an operator’
   ]);
 });
 
-test('present: a whole list or single devices; the absent are not eligible, and moved they are present again', async () => {
+test('presence is reported as a whole list or for single devices; absent ones are not eligible, and a moved one is present again', async () => {
   const pc = await fakePc(stage.t, 3);
   const other = await fakePc(stage.t);
   const [a, b, c] = pc.devices.map(({ id }) => id) as [string, string, string];
@@ -226,7 +226,7 @@ test('present: a whole list or single devices; the absent are not eligible, and 
   expect((await stage.t.send('PUT', '/api/pcs/4711/devices', { present: [] })).status).toBe(404);
 });
 
-test('a contact that is written down late was not later for that', async () => {
+test('a contact that is written late counts from when it happened', async () => {
   const pc = await fakePc(stage.t);
   await pc.running();
   const at = stage.t.clock();
@@ -276,7 +276,7 @@ test('a fleet is imported with its PCs, and a second upload moves devices', asyn
   ]);
 });
 
-describe('bad input gets a sentence and a code', () => {
+describe('invalid input gets a sentence and a code', () => {
   test.each<[string, object]>([
     ['no name', { kind: 'A', targets: { all: true } }],
     ['no kind', { name: 'a', targets: { all: true } }],
@@ -298,7 +298,7 @@ describe('bad input gets a sentence and a code', () => {
     });
   });
 
-  test('unknown things are 404, and a claim takes 1 to 100 and waits at most 25 seconds', async () => {
+  test('unknown ids are 404, and a claim takes 1 to 100 and waits at most 25 seconds', async () => {
     const pc = await fakePc(stage.t, 1);
     const gone = (await fakePc(stage.t, 1)).devices[0]?.id as string;
     await stage.t.del(`/api/devices/${gone}`);
@@ -354,7 +354,7 @@ describe('bad input gets a sentence and a code', () => {
   });
 });
 
-test('another tenant has a line of its own and sees nothing of this one', async () => {
+test('another tenant has its own line of tasks and sees nothing of this one', async () => {
   const { db } = stage.t.engine;
   const tenantId = (await createTenantQueries('muster').create(db, 'second'))?.tenantId as number;
   const { secret } = await createTokens(db, 'muster').create(db, {
@@ -373,7 +373,7 @@ test('another tenant has a line of its own and sees nothing of this one', async 
   expect((await stage.t.get('/api/tasks', second)).body.tasks).toEqual([]);
   const pcIds = { name: 'x', kind: 'X', targets: { pcIds: [pc.id] } };
   expect((await stage.t.post('/api/tasks', pcIds, second)).status).toBe(404);
-  // both have an active task at the same time; a foreign device is nobody there
+  // both have an active task at the same time; a device of another tenant is unknown there
   const { body: own } = await stage.t.post('/api/pcs', { name: 'pc' }, second);
   stage.t.secret(own.runnerToken);
   const body = { name: 'x', kind: 'X', targets: { deviceIds: [held.deviceId] } };
@@ -388,7 +388,7 @@ test('another tenant has a line of its own and sees nothing of this one', async 
   });
 });
 
-test('every change of an operator is in the audit log', async () => {
+test('every change by an operator is in the audit log', async () => {
   const pc = await fakePc(stage.t, 1);
   const task = await newTask(stage.t, listOf(pc));
   await stage.t.post(`/api/devices/${pc.devices[0]?.id}/clear-error`);
@@ -406,7 +406,7 @@ test('every change of an operator is in the audit log', async () => {
   ]);
 });
 
-test('metrics say how runners fare', async () => {
+test('metrics show the polls and hand-outs of runners', async () => {
   const pc = await fakePc(stage.t, 1);
   const waiting = pc.claim({ wait: 25 });
   await parked(stage);
@@ -423,7 +423,7 @@ test('metrics say how runners fare', async () => {
     expect(body).toMatch(line);
 });
 
-test('finished tasks are forgotten with all that belongs to them', async () => {
+test('finished tasks are deleted with everything that belongs to them', async () => {
   const pc = await fakePc(stage.t, 1);
   const task = await newTask(stage.t, listOf(pc));
   for (const held of await pc.claim()) await pc.complete(held);

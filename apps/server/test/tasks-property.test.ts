@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { LINES } from '../src/database/migrations.ts';
 import { playTasks } from '../testing/task-game/play.ts';
 
-/** Whatever is done, all that must hold is checked after every step; tasks-broken.postgres.test.ts shows that it would tell. */
+/** All invariants are checked after every random step; tasks-broken.postgres.test.ts shows that violations are detected. */
 const SEED = Number(process.env.MUSTER_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const GAMES = Number(process.env.MUSTER_TEST_TASK_GAMES ?? 1);
 const STEPS = Number(process.env.MUSTER_TEST_TASK_STEPS ?? 200);

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { fakePc, type Held, newTask, showTask } from '../testing/fake-pc.ts';
 import { listOf, parked, taskStage } from '../testing/task-stage.ts';
 
-/** These live by the clock of the database: the functions are called by applications that know no other. */
+/** These use the clock of the database: the functions are called by applications that know no other. */
 const stage = taskStage({ clock: false });
 const query = async (text: string, ...values: unknown[]) =>
   (await stage.t.engine.db.query({ text, values })).rows;
@@ -86,7 +86,7 @@ test('a timeout has the text that reports search for', async () => {
   ]);
 });
 
-test('a script that looks for timeouts ends what is over as housekeeping does, and finds nothing the second time', async () => {
+test('a script that looks for timeouts ends what has timed out, as housekeeping does, and finds nothing the second time', async () => {
   const pc = await fakePc(stage.t, 3, { slots: 2 });
   const task = await newTask(stage.t, listOf(pc), { maxAttempts: 1 });
   const [late, fine] = (await pc.claim()) as [Held, Held];
@@ -115,7 +115,7 @@ test('a script that looks for timeouts ends what is over as housekeeping does, a
   expect(await brokenInvariants(stage.t.engine.db)).toEqual([]);
 });
 
-test('a script takes work and gives it back in plain SQL, beside runners that do so over HTTP', async () => {
+test('a script claims and reports in plain SQL, beside runners that do so over HTTP', async () => {
   const pc = await fakePc(stage.t, 4, { slots: 3 });
   const task = await newTask(stage.t, listOf(pc), { maxAttempts: 2 });
   const claim = (max: number) =>
@@ -148,7 +148,7 @@ test('a script takes work and gives it back in plain SQL, beside runners that do
     unsupplied: 1,
   });
 
-  // it wakes a runner that waits, as a report does
+  // it wakes a waiting runner, as a report does
   const waiting = pc.claim({ wait: 25, max: 1 });
   await parked(stage);
   expect(await fail(first.id, 9)).toBeNull();
@@ -163,7 +163,7 @@ test('a script takes work and gives it back in plain SQL, beside runners that do
     ...['CREATED', 'SENT', 'FAILED', 'RETRY_SCHEDULED', 'SENT', 'FAILED', 'FAILED_FINAL'],
   ]);
 
-  // the second 'sent' was over HTTP, the others are of the functions
+  // the second 'sent' was over HTTP, the others came from the functions
   const log = await pc.devices[0]?.milestones();
   expect(
     log?.filter(({ actionId }) => actionId === first.id).map(({ type, source }) => [type, source]),
@@ -188,7 +188,7 @@ test('an attempt that fails in plain SQL waits as long as one that fails over HT
   const pc = await fakePc(stage.t, 1, { slots: 1 });
   await newTask(stage.t, listOf(pc), { maxAttempts: 3, retryBackoffSeconds: 600 });
   const [held] = (await pc.claim()) as [Held];
-  // by the database, which keeps microseconds; of a failure that is to be undone, in its transaction
+  // by the database, which has microseconds; a failure that is rolled back uses the time of its transaction
   const waited = async (run: typeof query): Promise<number> => {
     const [found] = await run(
       `select (extract(epoch from r.reason::timestamptz - f.at) * 1000)::float8 as ms from muster.action_events f
@@ -208,12 +208,12 @@ test('an attempt that fails in plain SQL waits as long as one that fails over HT
   await expect(undone).rejects.toThrow('undo');
   await pc.fail(held);
   expect(inSql).toBe(await waited(query));
-  // spread, so that what failed together does not come back together
+  // spread, so that attempts that failed together do not return together
   expect(inSql).not.toBe(600_000);
   expect(Math.abs(inSql - 600_000)).toBeLessThanOrEqual(120_000);
 });
 
-test('plain SQL takes nothing that is paused, whether it is new or to be tried again', async () => {
+test('plain SQL takes nothing that is paused, whether it is new or to be retried', async () => {
   const pc = await fakePc(stage.t, 2, { slots: 2 });
   const task = await newTask(stage.t, listOf(pc), { maxAttempts: 2 });
   const claim = () => query('select * from muster_reports.claim_task_devices_for_pc(1, $1, 2)', pc.id);
@@ -232,7 +232,7 @@ test('plain SQL takes nothing that is paused, whether it is new or to be tried a
   for (const one of await pc.running()) await pc.complete(one);
 });
 
-test('G41: both functions make the day of the history if nobody has', async () => {
+test('G41: both functions create a missing day of the history', async () => {
   const pc = await fakePc(stage.t, 1, { slots: 1 });
   await newTask(stage.t, listOf(pc), { maxAttempts: 2 });
   const undone = stage.t.engine.db.transaction(async (tx) => {

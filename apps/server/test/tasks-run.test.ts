@@ -6,8 +6,8 @@ import { type RunnerClient, runRunner, type Work } from '../testing/task-runner-
 import { Random } from '../testing/torture/random.ts';
 
 /**
- * Runners of many PCs work through three tasks with random failures while the server is killed again and again. A part of
- * the full size by default; MUSTER_TEST_TASKS_FULL=1 is 50 PCs × 100 devices × 3 tasks.
+ * Runners of many PCs work through three tasks with random failures while the server is killed again and again. By default a part
+ * of the full size; MUSTER_TEST_TASKS_FULL=1 is 50 PCs × 100 devices × 3 tasks.
  */
 const FULL = process.env.MUSTER_TEST_TASKS_FULL === '1';
 const [PCS, DEVICES, TASKS] = FULL ? [50, 100, 3] : [6, 10, 3];
@@ -69,7 +69,7 @@ async function fleet(): Promise<RunnerClient[]> {
 }
 
 test(
-  'G55 G56 G57 G59 G61: tasks are done by many runners, each attempt once, whatever fails and however often the server is killed',
+  'G55 G56 G57 G59 G61: many runners finish the tasks, each attempt once, whatever fails and however often the server is killed',
   async () => {
     const random = new Random(SEED);
     const clients = await fleet();
@@ -117,7 +117,7 @@ test(
         }
       },
     };
-    /** Asks now and then whether everything has ended. */
+    /** Checks now and then whether everything has ended. */
     async function watch(): Promise<void> {
       while (!over) {
         await starting;
@@ -138,7 +138,7 @@ test(
     for (const task of shown) {
       const { completed, failed, cancelled } = task.counts;
       expect(completed + failed + cancelled).toBe(PCS * DEVICES);
-      expect(cancelled).toBe(inError); // whoever failed for good before is not asked again
+      expect(cancelled).toBe(inError); // devices that have failed for good get no more work
       inError += failed;
       expect(task.status).toBe(failed > 0 ? 'failed' : 'success');
       expect([...succeeded.keys()].filter((key) => key.startsWith(`${task.id}:`))).toHaveLength(completed);

@@ -24,7 +24,7 @@ test('G58: 20 slots by default: 20 of 25, then 19 → 20 and 18 → 20', async (
   expect(await pc.show()).toMatchObject({ freeSlots: 20, claimableDeviceCount: 0 });
   await newTask(stage.t, listOf(pc));
   await stage.pass(0);
-  // what is said to be there is what a claim gets
+  // the claimable count is what a claim gets
   expect(await pc.show()).toMatchObject({ freeSlots: 20, claimableDeviceCount: 20 });
   const held = await pc.claim();
   expect(held).toHaveLength(20);
@@ -37,7 +37,7 @@ test('G58: 20 slots by default: 20 of 25, then 19 → 20 and 18 → 20', async (
   expect(await pc.show()).toMatchObject({ runningCount: 20, freeSlots: 0 });
 });
 
-test('G57: rows come into being when a slot is free for them, not before', async () => {
+test('G57: rows are created when a slot is free for them, not before', async () => {
   const pc = await fakePc(stage.t, 5, { slots: 2 });
   const task = await newTask(stage.t, listOf(pc));
   const made = async () =>
@@ -84,17 +84,17 @@ describe('a waiting runner is woken', () => {
     expect(await woken).toMatchObject([{ taskId: next.id }]);
   });
 
-  test('by a cleared error, which makes the target greater', async () => {
+  test('by a cleared error, which raises the target', async () => {
     const { pc, held, woken } = await waiting({ devices: 1 });
     await pc.fail(held);
     await newTask(stage.t, listOf(pc));
     await stage.t.post(`/api/devices/${held.deviceId}/clear-error`);
-    // the second task was over before: its only device was in error
+    // the second task had ended before: its only device was in error
     await newTask(stage.t, listOf(pc));
     expect(deviceIds(await woken)).toEqual([held.deviceId]);
   });
 
-  test('G58: by a device that is moved in, or there again, or whose lane is free', async () => {
+  test('G58: by a device that is moved in, or present again, or whose lane is free', async () => {
     const away = await fakeDevice(stage.t);
     const absent = await fakeDevice(stage.t);
     const busy = await fakeDevice(stage.t);
@@ -153,7 +153,7 @@ describe('a waiting runner is woken', () => {
   });
 });
 
-test('a runner that has gone while it waited gets nothing', async () => {
+test('a runner that disconnected while it waited gets nothing', async () => {
   const pc = await fakePc(stage.t, 1);
   const gone = new AbortController();
   const waiting = stage.t
@@ -163,12 +163,12 @@ test('a runner that has gone while it waited gets nothing', async () => {
   gone.abort();
   await waiting;
   while (stage.t.engine.parkedWaiters > 0) await new Promise((resolve) => setImmediate(resolve));
-  // What comes now goes to nobody who is gone. A waiter that was just looking may have taken it and given it back.
+  // No new work goes to closed connections. A waiter in the middle of a look may have claimed it and released it.
   await newTask(stage.t, listOf(pc));
   expect(await pc.claim({ wait: 25 })).toMatchObject([{ status: 'running' }]);
 });
 
-test('G57: a device never does two things at once, whoever asked', async () => {
+test('G57: a device never does two things at once, from whichever door', async () => {
   const pc = await fakePc(stage.t, 2);
   const [first, second] = pc.devices;
   await first?.assign('LOCK');
@@ -188,14 +188,14 @@ test('G57: a device never does two things at once, whoever asked', async () => {
   expect((await second?.checkIn())?.action).toMatchObject({ kind: 'LOCK' });
 });
 
-test('what is assigned for a check-in does not hold up a task while the device has nothing in hand', async () => {
+test('an action assigned for a check-in does not hold up a task while the device is free', async () => {
   const pc = await fakePc(stage.t, 1);
   await pc.devices[0]?.assign('LOCK');
   await newTask(stage.t, listOf(pc));
   expect(await pc.claim()).toHaveLength(1);
 });
 
-test('G57: a moved device finishes under its old PC; its next claim is the new one’s', async () => {
+test('G57: a moved device finishes under its old PC; its next claim belongs to the new one', async () => {
   const from = await fakePc(stage.t, 1);
   const to = await fakePc(stage.t);
   const task = await newTask(stage.t, listOf(from), { maxAttempts: 5 });
@@ -229,7 +229,7 @@ test('G57: a moved device finishes under its old PC; its next claim is the new o
   expect(await showTask(stage.t, task.id)).toMatchObject({ status: 'success' });
 });
 
-test('G56: an error or fewer slots may leave more running than the target, and nothing is added until that is over', async () => {
+test('G56: an error or fewer slots may leave more running than the target, and nothing is added until that has ended', async () => {
   const pc = await fakePc(stage.t, 6, { slots: 4 });
   await newTask(stage.t, listOf(pc));
   const held = await pc.claim();
@@ -242,13 +242,13 @@ test('G56: an error or fewer slots may leave more running than the target, and n
   expect(await pc.show()).toMatchObject({ runningCount: 2, target: 2 });
 });
 
-test('G56: a claim never goes above the target, also when what runs there is not eligible any more', async () => {
+test('G56: a claim never goes above the target, even if running devices are no longer eligible', async () => {
   const pc = await fakePc(stage.t, 3);
   const other = await fakePc(stage.t);
   await newTask(stage.t, listOf(pc));
   const held = await pc.claim({ max: 2 });
   for (const { deviceId } of held) await patch(`/api/devices/${deviceId}`, { pcId: other.id });
-  // one eligible device is left, two leases are held: asking brings nothing
+  // one eligible device is left, two leases are held: a claim gets nothing
   expect(await pc.show()).toMatchObject({ runningCount: 2, eligibleDeviceCount: 1, target: 1 });
   expect(await pc.claim()).toEqual([]);
   await pc.complete(held[0] as Held);

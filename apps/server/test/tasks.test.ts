@@ -54,7 +54,7 @@ test('G61: a task goes to the devices of a PC, slot by slot, and ends as success
   expect(await showTask(t, task.id)).toMatchObject({ status: 'success', endedAt: t.clock().toISOString() });
 });
 
-test('G59: a failed attempt is tried again under the same id; after the last one the device is in error', async () => {
+test('G59: a failed attempt is retried under the same id; after the last one the device is in error', async () => {
   const { t } = stage;
   const pc = await fakePc(t, 2, { slots: 1 });
   const task = await newTask(t, listOf(pc), { maxAttempts: 2 });

@@ -4,7 +4,7 @@ import { fakeDevice } from '../testing/fake-device.ts';
 import { fakePc } from '../testing/fake-pc.ts';
 import { type TestServer, testServer } from '../testing/test-server.ts';
 
-/** Hosts, devices and PCs own their tokens in one way, whoever rotated them and where. */
+/** Hosts, devices and PCs own their tokens in the same way, however they were rotated. */
 let t: TestServer;
 beforeAll(async () => {
   t = await testServer();
@@ -15,11 +15,11 @@ interface Owner {
   readonly kind: 'agent' | 'device' | 'runner';
   readonly token: string;
   readonly path: string;
-  /** Ends all of its tokens and leaves it where it is. */
+  /** Revokes all of its tokens and keeps the target. */
   endTokens(): Promise<number>;
-  /** Asks for what is queued there: 401 must have taken nothing. */
+  /** Asks for the queued work: a 401 must have taken nothing. */
   take(token: string): Promise<number>;
-  /** The action that is queued there; a PC has none until a task is active. */
+  /** The queued action; a PC has none until a task is active. */
   readonly actionId: string | null;
 }
 
@@ -72,7 +72,7 @@ const owners: Record<string, () => Promise<Owner>> = {
 const newestId = async ({ kind }: Owner): Promise<string> =>
   (await t.get(`/api/tokens?kind=${kind}&limit=1`)).body.tokens[0].id;
 
-/** By the token's number, as for any token; then by the owner, as its door has it. */
+/** By the number of the token, as for any token, or by its owner, as its door does. */
 async function rotateByNumber(id: string): Promise<{ id: string; token: string }> {
   const { status, body } = await t.post(`/api/tokens/${id}/rotate`);
   expect(status).toBe(201);
@@ -101,7 +101,7 @@ describe.each(Object.keys(owners))('of a %s', (name) => {
     expect(events.map(({ type }: { type: string }) => type)).not.toContain('SENT');
   });
 
-  test('G72: of several rotations only the token in use and the newest are left', async () => {
+  test('G72: of several rotations only the token in use and the newest stay valid', async () => {
     const owner = await newOwner();
     await owner.take(owner.token);
     const first = await newestId(owner);
@@ -122,7 +122,7 @@ describe.each(Object.keys(owners))('of a %s', (name) => {
   });
 });
 
-test('G72: two tokens that are first used in one statement: the newer one ends the older', async () => {
+test('G72: two tokens first used in one statement: the newer one ends the older', async () => {
   const { db, schema } = t.engine;
   const old = await t.token({ kind: 'worker', name: 'never used' });
   const anew = (await t.post(`/api/tokens/${old.id}/rotate`)).body;

@@ -5,7 +5,7 @@ import { createTenantQueries } from '../src/tenants/queries.ts';
 import { createTokens } from '../src/tokens/tokens.ts';
 import { type Answer, type TestServer, testServer } from '../testing/test-server.ts';
 
-/** Changes of tokens that come at the same time: one is held open just before its commit, the other comes meanwhile. */
+/** Simultaneous changes of tokens: one is held open just before its commit, the other comes meanwhile. */
 let t: TestServer;
 let outside: pg.Client;
 beforeAll(async () => {
@@ -21,7 +21,7 @@ afterAll(async () => {
 const WAITING = `select count(*)::int as n from pg_stat_activity
   where wait_event_type = 'Lock' and datname = current_database() and backend_type = 'client backend'`;
 
-/** The second is sent when the first has done everything but its commit, which comes when the second waits, if it may. */
+/** The second is sent when the first has done everything except its commit, which comes when the second waits, if it does. */
 async function overlapping<T>(
   first: (tx: Transaction) => Promise<T>,
   second: () => Promise<Answer>,
@@ -52,7 +52,7 @@ async function overlapping<T>(
   return Promise.all([changed as Promise<T>, asked]);
 }
 
-/** Nobody waits for a lock for ever: on a machine that stood still for seconds a round did not take place. */
+/** A limit for lock waits: on a machine that stood still for seconds, a round is skipped. */
 async function undisturbed<T>(round: () => Promise<[T, Answer]>): Promise<[T, Answer]> {
   for (;;) {
     const [first, second] = await round();
@@ -62,7 +62,7 @@ async function undisturbed<T>(round: () => Promise<[T, Answer]>): Promise<[T, An
 
 const claim = (token: string) => t.post('/api/lanes/twice/claim', { worker: 'w' }, { token });
 
-test('G73: two admins who revoke each other at once: one succeeds, one is left', async () => {
+test('G73: of two admins who revoke each other at the same moment one succeeds, and one is left', async () => {
   const { db, schema } = t.engine;
   const tokens = createTokens(db, schema);
   let admins: { id: string; secret: string }[] = [];
@@ -86,7 +86,7 @@ test('G73: two admins who revoke each other at once: one succeeds, one is left',
   expect((await t.get('/api/counts', { token: admins[0]?.secret as string })).status).toBe(200);
 });
 
-test('G72: whoever ends all tokens of a host ends the one that is being made by a rotation', async () => {
+test('G72: revoking all tokens of a host also ends one that a rotation is creating', async () => {
   const { db, schema } = t.engine;
   const { id, agentToken } = (await t.post('/api/hosts', { name: 'rotated meanwhile' })).body;
   const secrets = [t.secret(agentToken)];
@@ -105,7 +105,7 @@ test('G72: whoever ends all tokens of a host ends the one that is being made by 
   for (const token of secrets) expect((await t.get('/api/control/queue', { token })).status).toBe(401);
 });
 
-test('G72: a token that a rotation is just ending waits for nobody, ends nothing itself, and is over', async () => {
+test('G72: a token that a rotation is ending waits for no lock, ends nothing itself, and is invalid', async () => {
   const { db, schema } = t.engine;
   const old = await t.token({ kind: 'worker', name: 'twice' });
   expect((await claim(old.token)).status).toBe(200);
@@ -122,7 +122,7 @@ test('G72: a token that a rotation is just ending waits for nobody, ends nothing
   expect(statuses).toEqual([401, 200, 200, 401]);
 });
 
-test('two tenants that are made at the same moment have numbers of their own', async () => {
+test('two tenants that are created at the same moment get different numbers', async () => {
   const [first, second] = await overlapping(
     (tx) => createTenantQueries(t.engine.schema).create(tx, 'made first'),
     () => t.post('/api/tenants', { name: 'made meanwhile' }),

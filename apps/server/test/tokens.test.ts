@@ -112,7 +112,7 @@ test('a worker for named lanes sees no other', async () => {
   });
 });
 
-test('wrong tokens are asked for in a sentence', async () => {
+test('invalid tokens are refused with a sentence', async () => {
   for (const [body, sentence] of [
     [{ kind: 'operator', name: 'x' }, 'role is missing: an operator token needs one.'],
     [{ kind: 'worker', role: 'admin', name: 'x' }, 'role is for operator tokens only.'],
@@ -127,7 +127,7 @@ test('wrong tokens are asked for in a sentence', async () => {
   expect(await t.del('/api/tokens/x')).toMatchObject({ status: 404 });
 });
 
-test('the last admin cannot lock everybody out', async () => {
+test('the last admin cannot lock everyone out', async () => {
   const { tokens } = (await t.get('/api/tokens')).body;
   const admins = tokens.filter(
     (one: { role: string; revokedAt?: string }) => one.role === 'admin' && !one.revokedAt,
@@ -139,7 +139,7 @@ test('the last admin cannot lock everybody out', async () => {
   });
 });
 
-test('every change of an operator is in the audit log, without secrets; a worker leaves none', async () => {
+test('every change by an operator is in the audit log, without secrets; a worker leaves none', async () => {
   const worker = await t.token({ kind: 'worker', name: 'audited' });
   const { id } = (await t.post('/api/lanes/audit/actions', { kind: 'x' })).body;
   await t.post('/api/lanes/audit/actions', { kind: 'x' }, { token: worker.token });
@@ -174,7 +174,7 @@ test('every change of an operator is in the audit log, without secrets; a worker
   expect((await t.get('/api/audit?cursor=x')).status).toBe(400);
 });
 
-test('a changed MUSTER_OPERATOR_TOKEN ends the old one, and without it an issued admin is left', async () => {
+test('a changed MUSTER_OPERATOR_TOKEN revokes the old one, and without it an issued admin is left', async () => {
   const database = await testDatabase({ lines: LINES });
   const [first, second] = ['first-'.repeat(8), 'second-'.repeat(8)];
   const startWith = (setting: object) =>
@@ -238,11 +238,11 @@ test('another tenant has its own tokens, lanes and actions', async () => {
     await t.post('/api/tenants/2/tokens', admin, acme),
   ])
     expect(answer).toMatchObject({ status: 403, body: { code: 'MUSTER_FORBIDDEN' } });
-  // a token of one tenant under the number of another is none
+  // a token of one tenant under the number of another is invalid
   expect(await status(secret.replace('_2_', '_1_'))).toBe(401);
 });
 
-test('admins of the default tenant make tenants and their first tokens, and it is in the audit logs', async () => {
+test('admins of the default tenant create tenants and their first tokens, and the audit logs show it', async () => {
   const names = ['Nord', 'Süd', 'West 3'];
   const made = await Promise.all(names.map((name) => t.post('/api/tenants', { name })));
   expect(made.map(({ status }) => status)).toEqual([201, 201, 201]);
@@ -278,7 +278,7 @@ test('admins of the default tenant make tenants and their first tokens, and it i
   );
 });
 
-test('lists come in pages, and show the tokens of a fleet only if they are asked for', async () => {
+test('lists come in pages, and show the tokens of a fleet only on request', async () => {
   for (let n = 0; n < 3; n += 1) await t.token({ kind: 'worker', name: `paged ${n}` });
   const device = await t.post('/api/devices', { name: 'paged device' });
   expect(device.status).toBe(201);
@@ -300,7 +300,7 @@ test('lists come in pages, and show the tokens of a fleet only if they are asked
   });
 });
 
-test('a token for hosts that register themselves is not one for devices, and lists tell them apart', async () => {
+test('a host-enrolment token does not enrol devices, and lists tell the two kinds apart', async () => {
   const [host, device] = [
     await t.token({ kind: 'host-enrolment', name: 'racks' }),
     await t.token({ kind: 'device-enrolment', name: 'tills', tags: ['till'], reEnrol: true }),

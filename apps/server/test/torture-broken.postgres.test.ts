@@ -8,11 +8,11 @@ import { brokenStage } from '../testing/torture/broken-stage.ts';
 import type { ReadFeed } from '../testing/torture/feed-reader.ts';
 import { playRound } from '../testing/torture/round.ts';
 
-/** The crash suite proves nothing unless it catches what it is there for: each broken variant, by the right promise. */
+/** The crash suite proves nothing unless it detects each broken variant, by the right promise. */
 const folder = mkdtempSync(path.join(tmpdir(), 'muster-broken-'));
 afterAll(() => rmSync(folder, { force: true, recursive: true }));
 
-/** As one would write it first: everything after the number that was read last. */
+/** As one would write it first: everything after the last number that was read. */
 function byEventNumber(_read: ReadFeed, url: string): ReadFeed {
   const db = openPostgres({ url, connections: 1 });
   return async (after = '0', limit) => {
@@ -25,7 +25,7 @@ function byEventNumber(_read: ReadFeed, url: string): ReadFeed {
   };
 }
 
-/** Gone from the queue when it is handed out: whoever loses the answer has lost the action. */
+/** Deleted from the queue when it is handed out: if the answer is lost, so is the action. */
 const POP_BEFORE_SEND: Sabotage = {
   muster_claim: (sql) =>
     [
@@ -44,7 +44,7 @@ const BROKEN: Record<
 > = {
   'claims without looking at the version of the lane': {
     promise: 'G11',
-    // and takes its time between look and lock, so that a short run is enough
+    // and it takes its time between look and lock, so that a short run is enough
     by: { muster_claim: (sql) => swap(sql, 'and l.ver = x.ver', 'and (select pg_sleep(0.02)) is not null') },
     lanes: 2,
   },
@@ -59,7 +59,7 @@ const BROKEN: Record<
   'reads the feed by event number': { promise: 'G43', readFeed: byEventNumber },
 };
 
-/** A round is a game of chance: not each one makes the moment that the variant gets wrong. */
+/** A round is random: not every round hits the moment that the variant gets wrong. */
 const MOST_ROUNDS = 8;
 
 async function playOnce(broken: Omit<(typeof BROKEN)[string], 'promise'>, seed: string) {
@@ -84,7 +84,7 @@ async function playOnce(broken: Omit<(typeof BROKEN)[string], 'promise'>, seed: 
 }
 
 test.each(Object.entries(BROKEN))(
-  'an installation that %s is found out',
+  'an installation that %s is detected',
   { timeout: 900_000 },
   async (_what, { promise, ...broken }) => {
     let findings: Awaited<ReturnType<typeof playOnce>> = [];

@@ -8,9 +8,9 @@ import { checkTold } from '../testing/torture/check-told.ts';
 import type { Asked, Evidence } from '../testing/torture/evidence.ts';
 
 /**
- * A small round in which all is well, and every lie that the checker is there for, each to be found out by its promise.
- * Two actions of one lane: the first is handed out, released, handed out again and succeeds; the second is superseded by a
- * third, which is cancelled while it runs.
+ * A small correct round, and every falsification that the checker must detect, each with its promise. Two actions of one lane: the
+ * first is handed out, released, handed out again and succeeds; the second is superseded by a third, which is cancelled while it
+ * runs.
  */
 interface Story {
   calls: Call[];
@@ -155,7 +155,7 @@ function check(story: Story): string[] {
   return [...new Set(found.map(({ promise }) => promise))].sort();
 }
 
-test('a round in which all is well is found in order', () => {
+test('a correct round has no violations', () => {
   expect(check(tellStory())).toEqual([]);
 });
 
@@ -184,7 +184,7 @@ const LIES: Record<string, { promise: string; tell: (story: Story) => void }> = 
   'the later one came first': {
     promise: 'G10',
     tell: (story) => {
-      // nothing ties 2 and 3 together any more, and 3 is handed out while 2 is there
+      // nothing connects 2 and 3 any more, and 3 is handed out while 2 is there
       without(story, '2', 'SUPERSEDED');
       story.events.push({ ...(story.events[0] as HistoryEvent), id: 99n, actionId: '2', type: 'CANCELLED' });
     },
@@ -203,7 +203,7 @@ const LIES: Record<string, { promise: string; tell: (story: Story) => void }> = 
       nth(story, 4).answer = { id: '1' };
     },
   },
-  'nobody asked for an action': {
+  'an action that no client asked for': {
     promise: 'G35',
     tell: (story) => story.asked.push({ ...(story.asked[0] as Asked), id: '4', mark: 77 }),
   },
@@ -308,7 +308,7 @@ const LIES: Record<string, { promise: string; tell: (story: Story) => void }> = 
   },
 };
 
-test.each(Object.entries(LIES))('%s: found out', (_what, { promise, tell }) => {
+test.each(Object.entries(LIES))('%s: detected', (_what, { promise, tell }) => {
   const story = tellStory();
   tell(story);
   expect(check(story)).toContain(promise);

@@ -7,14 +7,14 @@ import { type Server, startServer } from '../src/main.ts';
 import { createTokens } from '../src/tokens/tokens.ts';
 import type { Answer } from '../testing/test-server.ts';
 
-/** Long enough that only a missing end makes a test wait for it. */
+/** So long that only a missing end makes a test wait for it. */
 const WAIT = 25;
 
 async function parked(server: Pick<Server, 'engine'>, count = 1): Promise<void> {
   while (server.engine.parkedWaiters < count) await new Promise<void>((resolve) => setImmediate(resolve));
 }
 
-/** A server whose statements can be stopped after they were carried out, and whose ears can be closed. */
+/** A server whose statements can be stopped after they ran, and whose notifications can be cut off. */
 async function nosyServer() {
   const database = await testDatabase({ lines: LINES });
   const hooks = {
@@ -61,7 +61,7 @@ async function nosyServer() {
     ask,
     hooks,
     server,
-    /** Another node that hears everything. */
+    /** Another node that receives every notification. */
     another: () => start(database.db),
     token: async () => (await ask('POST', '/api/tokens', { kind: 'worker', name: 'w' })).body,
     async close() {
@@ -71,7 +71,7 @@ async function nosyServer() {
   };
 }
 
-describe('a token that is revoked at the very moment', () => {
+describe('a token that is revoked at that very moment', () => {
   let nosy: Awaited<ReturnType<typeof nosyServer>>;
   beforeAll(async () => {
     nosy = await nosyServer();
@@ -86,7 +86,7 @@ describe('a token that is revoked at the very moment', () => {
     };
   };
 
-  test('G63: when something was claimed for its holder gives it back', async () => {
+  test('G63: when something was claimed for its holder, releases it', async () => {
     const { ask, server } = nosy;
     const { id, token } = await nosy.token();
     const waiting = ask('POST', '/api/lanes/flight/claim', { worker: 'w', wait: WAIT }, token);
@@ -100,7 +100,7 @@ describe('a token that is revoked at the very moment', () => {
     expect(next.body.actions).toMatchObject([{ id: body.id, attempt: 2 }]);
   });
 
-  test('G63: between its look-up and the wait keeps its holder from waiting', async () => {
+  test('G63: between its look-up and the wait, keeps its holder from waiting', async () => {
     const { ask } = nosy;
     const { id, token } = await nosy.token();
     await ask('POST', '/api/lanes/report/actions', { kind: 'x' });
@@ -117,7 +117,7 @@ describe('a token that is revoked at the very moment', () => {
     });
   });
 
-  test('G63: but whose revocation is undone does not end', async () => {
+  test('G63: but whose revocation is rolled back, does not end', async () => {
     const { db } = nosy.server.engine;
     const tokens = createTokens(db, 'muster');
     const ended: string[] = [];
@@ -134,7 +134,7 @@ describe('a token that is revoked at the very moment', () => {
     expect(ended).toEqual([id]);
   });
 
-  test('G63: at another node, also if this one heard of it only when it listens again', async () => {
+  test('G63: at another node, also ends here, even if this node learns of it only when it listens again', async () => {
     const { ask, hooks, server } = nosy;
     const other = await nosy.another();
     try {

@@ -4,7 +4,7 @@ import { fakeDevice } from '../testing/fake-device.ts';
 import { fakePc } from '../testing/fake-pc.ts';
 import { type Answer, type TestServer, testServer } from '../testing/test-server.ts';
 
-/** Long enough that only a missing end makes a test wait for it. */
+/** So long that only a missing end makes a test wait for it. */
 const WAIT = 25;
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
@@ -21,7 +21,7 @@ describe('a token that is revoked while its holder waits', () => {
 
   interface Holder {
     wait(): Promise<Answer>;
-    /** Everything by which the token may end. */
+    /** Every way in which the token may end. */
     end(): Promise<Answer>;
     enqueue(): Promise<unknown>;
     readonly code: string;
@@ -85,7 +85,7 @@ describe('a token that is revoked while its holder waits', () => {
     },
   };
 
-  test.each(Object.keys(doors))('G63: is refused at once and gets nothing any more: %s', async (door) => {
+  test.each(Object.keys(doors))('G63: is refused at once and gets nothing more: %s', async (door) => {
     const holder = await (doors[door] as () => Promise<Holder>)();
     const waiting = holder.wait();
     await parked(t);
@@ -96,7 +96,7 @@ describe('a token that is revoked while its holder waits', () => {
     expect(t.engine.parkedWaiters).toBe(0);
   });
 
-  test('G63: others who wait for the same go on', async () => {
+  test('G63: other waiting requests continue', async () => {
     const one = await t.token({ kind: 'worker', name: 'one' });
     const other = await t.token({ kind: 'worker', name: 'other' });
     const claim = ({ token }: { token: string }) =>
@@ -110,7 +110,7 @@ describe('a token that is revoked while its holder waits', () => {
   });
 });
 
-describe('when as many wait as may', () => {
+describe('when the limit of waiting requests is reached', () => {
   let t: TestServer;
   let held: Promise<Answer>;
   beforeAll(async () => {
@@ -128,7 +128,7 @@ describe('when as many wait as may', () => {
     expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(5);
   };
 
-  test('G62: whoever finds nothing is refused with Retry-After at every door', async () => {
+  test('G62: a request that finds nothing is refused with Retry-After at every door', async () => {
     const device = await fakeDevice(t);
     const pc = await fakePc(t, 0);
     const { body: host } = await t.post('/api/hosts', { name: 'full' });
@@ -142,7 +142,7 @@ describe('when as many wait as may', () => {
     );
   });
 
-  test('G62: whoever does not wait, or finds something, is answered as ever', async () => {
+  test('G62: a request that does not wait, or finds something, is answered as usual', async () => {
     expect(await t.post('/api/lanes/free/claim', { worker: 'w' })).toMatchObject({
       status: 200,
       body: { actions: [] },
@@ -152,7 +152,7 @@ describe('when as many wait as may', () => {
     expect(found.body.actions).toMatchObject([{ id: body.id }]);
   });
 
-  test('G62: a report that was taken is never answered with a refusal', async () => {
+  test('G62: an accepted report is never answered with a refusal', async () => {
     const device = await fakeDevice(t);
     await device.assign('LOCK');
     const { action } = await device.checkIn({ wait: WAIT });

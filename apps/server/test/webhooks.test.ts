@@ -11,14 +11,14 @@ import { fakeDevice } from '../testing/fake-device.ts';
 import { fakePc, newTask } from '../testing/fake-pc.ts';
 import { type TestServer, testServer } from '../testing/test-server.ts';
 
-/** What happens, sent on: real requests to a server of the test's own, verified as any receiver would. */
+/** Webhooks as real requests to a server of the test, verified as any receiver would. */
 let t: TestServer;
 let them: Destination;
 const DAY_MS = 86_400_000;
 
-/** A statement of a transaction that dies with it, and those that have. */
+/** A statement of a transaction that dies with it, and the transactions that have died. */
 let failsAt: string | null = null;
-/** As if a transaction were open that is older than all events: the feed ends before them. */
+/** As if a transaction older than all events were open: the feed ends before them. */
 let isHeldBack = false;
 const faults: string[] = [];
 const failing = (db: Database): Database => ({
@@ -67,7 +67,7 @@ afterEach(async () => {
 const at = (path: string) => `http://them.example:${them.port}${path}`;
 
 async function subscribe(path: string, events: string[], more: object = {}) {
-  // what came before is older than it, also while a transaction of another suite holds back the feed
+  // earlier events are older than it, even while a transaction of another suite holds back the feed
   t.clock.advance(1);
   const { body, status } = await t.post('/api/webhooks', { url: at(path), events, ...more });
   expect(status).toBe(201);
@@ -101,7 +101,7 @@ function verify(secret: string, { body, headers }: Arrived) {
   }
 }
 
-test('what happens to an action is sent in its order, as CloudEvents that the library of Standard Webhooks verifies', async () => {
+test('events of an action are sent in order, as CloudEvents that the Standard Webhooks library verifies', async () => {
   await enqueue('before');
   const { id, secret } = await subscribe('/all', ['action.*'], { name: 'billing' });
   const action = await enqueue('printer', 'print', { tags: ['paper'] });
@@ -145,7 +145,7 @@ test('what happens to an action is sent in its order, as CloudEvents that the li
   ]);
 });
 
-test('of one filter everything must fit, and what the server sends leads to nothing that is sent', async () => {
+test('every part of a filter must match, and deliveries cause no events themselves', async () => {
   await subscribe('/kinds', ['action.created'], { filter: { kinds: ['print', 'fax'] } });
   await subscribe('/both', ['action.created'], { filter: { kinds: ['print'], tags: ['paper', 'ink'] } });
   await subscribe('/device', ['action.created'], { filter: { devices: ['999'] } });
@@ -164,7 +164,7 @@ test('of one filter everything must fit, and what the server sends leads to noth
   await arrive('/host', 1);
   expect(eventsAt('/both')[0].data).toMatchObject({ kind: 'print', tags: ['ink', 'red'] });
   expect(eventsAt('/host')[0].data.target).toBe(`service:${service}`);
-  // what comes now lies behind the events of all those deliveries
+  // new events come after those of all these deliveries
   await enqueue('f', 'last');
   await arrive('/every', 5);
   expect(
@@ -175,13 +175,13 @@ test('of one filter everything must fit, and what the server sends leads to noth
   expect(them.of('/device')).toEqual([]);
 });
 
-test('G86: an endpoint that does not answer holds up nobody else', async () => {
+test('G86: an endpoint that does not answer delays no other', async () => {
   them.hold('/slow');
   const { id } = await subscribe('/slow', ['action.created']);
   await subscribe('/fast', ['action.created']);
   for (let n = 0; n < 20; n += 1) await enqueue('many');
   await arrive('/fast', 20);
-  // so many at once, whatever waits
+  // a fixed number at once, however many wait
   await arrive('/slow', 8);
   expect((await show(id)).waiting).toBe(20);
   them.on('/slow', (response) => response.end());
@@ -190,7 +190,7 @@ test('G86: an endpoint that does not answer holds up nobody else', async () => {
   await comesTo(id, { waiting: 0, counts: { delivered: 20, failed: 0 } });
 });
 
-test('G86: what is not taken is tried again with growing pauses, and what is of the same action waits behind it', async () => {
+test('G86: a refused delivery is retried with growing pauses, and later ones of the same action wait behind it', async () => {
   let isOpen = false;
   const { id } = await subscribe('/shy', ['action.*']);
   const poor = await enqueue('poor');
@@ -230,7 +230,7 @@ test('G86: what is not taken is tried again with growing pauses, and what is of 
   });
 });
 
-test('G86: an endpoint that takes nothing for a day is paused, with a reason and an alert; resumed, it gets all it missed', async () => {
+test('G86: an endpoint that accepts nothing for a day is paused, with a reason and an alert; resumed, it gets everything it missed', async () => {
   await subscribe('/alerts', ['alert.raised']);
   const { id } = await subscribe('/dead', ['action.created'], { name: 'billing' });
   them.on('/dead', (response) => response.writeHead(500).end());
@@ -267,12 +267,12 @@ test('G86: an endpoint that takes nothing for a day is paused, with a reason and
   await comesTo(id, { catchingUp: false, counts: { delivered: 5, failed: 0 } });
 });
 
-test('one that says it is gone is paused at once; what was missed can be skipped', async () => {
+test('one that answers 410 is paused at once; missed events can be skipped', async () => {
   const { id } = await subscribe('/gone', ['action.created']);
   them.on('/gone', (response) => response.writeHead(410).end());
   await enqueue('g');
   await comesTo(id, { state: 'paused', pausedBy: 'failures' });
-  // what waits for it says so, whatever else it waits for
+  // its waiting deliveries say so, whatever else they wait for
   const waits = async () => (await t.get(`/api/actions?tag=webhook:${id}`)).body.actions[0].waitingFor;
   await expect.poll(waits).toMatchObject({
     ...{ code: 'WEBHOOK_PAUSED', tag: `webhook:${id}` },
@@ -300,7 +300,7 @@ test('one that says it is gone is paused at once; what was missed can be skipped
   expect(eventsAt('/gone').at(-1)).toMatchObject({ type: 'webhook.ping', subject: `webhook/${id}` });
 });
 
-test('secrets change without a gap: for a day requests carry both signatures', async () => {
+test('secrets rotate without a gap: for a day requests carry both signatures', async () => {
   const { id, secret } = await subscribe('/turn', ['action.created']);
   const { body } = await t.post(`/api/webhooks/${id}/rotate-secret`);
   const next = t.secret(body.secret);
@@ -317,7 +317,7 @@ test('secrets change without a gap: for a day requests carry both signatures', a
   expect(() => verify(secret, one)).toThrow();
 });
 
-test('one delivery or those of a time range are sent again, with the id they had', async () => {
+test('one delivery or those of a time range are sent again, with their ids', async () => {
   const { id } = await subscribe('/again', ['action.created']);
   const from = t.clock();
   await enqueue('a');
@@ -351,13 +351,13 @@ test('one delivery or those of a time range are sent again, with the id they had
   const of = (query: string) => log(id, query).then((found) => found.map((one: { id: string }) => one.id));
   expect(await of(`&to=${range.to}`)).toEqual([expect.any(String), early.id]);
   expect(await of(`&from=${range.to}`)).toEqual([again.body.id, late.id]);
-  // replays are not repeated themselves
+  // replays are not replayed themselves
   await comesTo(id, { waiting: 0 });
   const all = { from: range.from, to: new Date(to.getTime() + 1).toISOString() };
   expect((await t.post(`/api/webhooks/${id}/replay`, all)).body).toEqual({ replayed: 2, cursor: null });
 });
 
-test('a delivery is not copied: nobody has an event of his own signed', async () => {
+test('a delivery cannot be copied: a client cannot get its own event signed', async () => {
   const { id } = await subscribe('/forged', ['action.created']);
   await enqueue('a');
   await arrive('/forged', 1);
@@ -372,7 +372,7 @@ test('a delivery is not copied: nobody has an event of his own signed', async ()
   expect(await log(id)).toHaveLength(1);
 });
 
-test('what cannot be is refused, and viewers look only', async () => {
+test('invalid webhooks are refused, and viewers only read', async () => {
   const wrong = { events: ['action.created'] };
   for (const url of ['http://10.0.0.1/', 'ftp://x/', 'http://a:b@them.example/', 'no address'])
     expect((await t.post('/api/webhooks', { ...wrong, url })).body.code).toBe('MUSTER_BAD_WEBHOOK_URL');
@@ -386,7 +386,7 @@ test('what cannot be is refused, and viewers look only', async () => {
     expect((await t.post('/api/webhooks', vain)).body.error).toContain('No event of an order');
     expect((await t.send('PATCH', `/api/webhooks/${id}`, vain)).status).toBe(400);
   }
-  // beside other events it is not in vain
+  // together with other events it is useful
   const both = { events: ['order.created', 'action.created'], filter: { tags: ['a'] } };
   expect((await t.send('PATCH', `/api/webhooks/${id}`, both)).body).toMatchObject(both);
   expect((await t.send('PATCH', `/api/webhooks/${id}`, changed)).body).toMatchObject(changed);
@@ -410,7 +410,7 @@ test('what cannot be is refused, and viewers look only', async () => {
   await t.engine.db.query({ text: `delete from ${t.engine.schema}.webhooks where url = ''` });
 });
 
-test('G86: whoever dies between the read of the feed and the end of its transaction, everything is queued once', async () => {
+test('G86: a node that dies between its read of the feed and the end of its transaction makes no difference: everything is queued once', async () => {
   const { id } = await subscribe('/once', ['action.created']);
   await subscribe('/beside', ['action.created']);
   const dieAt = async (statement: string) => {
@@ -429,7 +429,7 @@ test('G86: whoever dies between the read of the feed and the end of its transact
   failsAt = 'muster_webhook_behind_on';
   await t.post(`/api/webhooks/${id}/resume`);
   await expect.poll(() => faults).toContain(failsAt);
-  // paused again before it has caught up, it keeps the place it had
+  // paused again before it has caught up, it keeps its place
   await t.post(`/api/webhooks/${id}/pause`);
   failsAt = null;
   await t.post(`/api/webhooks/${id}/resume`);
@@ -470,7 +470,7 @@ test('G86: however many nodes read the feed at the same time, everything is queu
   const queued = (await log(id)).map(({ subject }: { subject: string }) => subject);
   expect(queued.sort()).toEqual(made.map((one) => `action/${one}`).sort());
 
-  // one that comes too late with what another has queued
+  // a node that comes too late with events that another has queued
   await t.post(`/api/webhooks/${id}/pause`);
   await enqueue('late');
   const { cursor } = (await queries.get(engine.db, { tenantId: 1, webhookId: id })) as { cursor: string };
@@ -482,7 +482,7 @@ test('G86: however many nodes read the feed at the same time, everything is queu
   expect(await log(id)).toHaveLength(31);
 });
 
-test('a try that nobody tells of ends with its lease, and what is answered later changes nothing', async () => {
+test('a try that is never reported ends with its lease, and its late answer changes nothing', async () => {
   them.hold('/lost');
   const { id } = await subscribe('/lost', ['action.created']);
   await enqueue('l');
@@ -516,12 +516,12 @@ test('after a restore of the database, which no cursor survives, nothing is miss
   expect([...new Set(typesAt('/restored'))].sort()).toEqual(
     [first, missed, last].map((one) => `action/${one} action.created`).sort(),
   );
-  // what came twice has the id it had
+  // events that came twice have the same id
   const ids = new Set(them.of('/restored').map(({ headers }) => headers['webhook-id']));
   expect(ids.size).toBe(3);
 });
 
-test('whoever is told of an action needs no second call: its state, what went wrong, and its times', async () => {
+test('an event of an action needs no second call: it has its state, its error and its times', async () => {
   await subscribe('/told', ['action.*']);
   const createdAt = t.clock().toISOString();
   const action = await enqueue('told', 'weigh', { maxAttempts: 1 });
@@ -541,7 +541,7 @@ test('whoever is told of an action needs no second call: its state, what went wr
       ...{ reason: 'FAILED', error: 'no weight' },
     },
   ]);
-  // tried again and succeeded: what is told of the first end is told of that alone
+  // retried and succeeded: the event of the first ending describes only that
   await t.post(`/api/actions/${action}/redrive`, {});
   await run('told');
   await arrive('/told', 5);
@@ -551,7 +551,7 @@ test('whoever is told of an action needs no second call: its state, what went wr
   });
 });
 
-test('G86: the events of an order are in one line, also of one that was restored', async () => {
+test('G86: the events of an order are sent in order, also after it was restored', async () => {
   await subscribe('/restored', ['order.*']);
   const { id } = (await t.post('/api/orders', { type: 'VIP' })).body;
   await t.del(`/api/orders/${id}`);
@@ -570,7 +570,7 @@ test('G86: the events of an order are in one line, also of one that was restored
   await t.del(`/api/orders/${id}`);
 });
 
-test('orders are told of in their own words', async () => {
+test('events of orders have their own names', async () => {
   const { id } = await subscribe('/orders', ['order.*']);
   const { body: order } = await t.post('/api/orders', { type: 'VIP' });
   const { body: bot } = await t.post('/api/bots');
@@ -604,7 +604,7 @@ test('orders are told of in their own words', async () => {
   ]);
   expect(of(other.id).map(({ type }) => type)).toEqual(['order.created', 'order.deleted']);
   expect(of(other.id)[1].data).toMatchObject({ orderId: other.id, status: 'PENDING', deletedAt: after(0) });
-  // it was deleted and restored before anybody read of it
+  // it was deleted and restored before the webhook read of it
   await t.post(`/api/webhooks/${id}/pause`, {});
   const { body: third } = await t.post('/api/orders', { type: 'NORMAL' });
   await t.del(`/api/orders/${third.id}`);
@@ -614,7 +614,7 @@ test('orders are told of in their own words', async () => {
   expect(of(third.id).map(({ type }) => type)).toEqual(['order.created', 'order.deleted', 'order.created']);
 });
 
-test('devices in error, tasks and batches that are over are told of once', async () => {
+test('devices in error and the ends of tasks and batches are each sent once', async () => {
   await subscribe('/fleet', ['device.state_changed', 'batch.finished', 'task.finished']);
   const pc = await fakePc(t, 2, { slots: 2 });
   const [bad, good] = pc.devices.map(({ id }) => id) as [string, string];
@@ -661,7 +661,7 @@ test('devices in error, tasks and batches that are over are told of once', async
     data: { batchId: batch.id, status: 'completed', total: 2 },
   };
   expect(eventsAt('/fleet')[3]).toMatchObject(told);
-  // tried again it is unfinished, and then finished again
+  // retried it is unfinished, and then finished again
   await t.post(`/api/batches/${batch.id}/retry`);
   await finish();
   await t.post(`/api/batches/${batch.id}/cancel`);
@@ -670,7 +670,7 @@ test('devices in error, tasks and batches that are over are told of once', async
   expect(eventsAt('/fleet')[4]).toMatchObject({ ...told, data: { status: 'cancelled' } });
 });
 
-test('what was sent is forgotten a day after its actions are, and cannot be sent again then', async () => {
+test('deliveries are deleted a day after their actions and cannot be replayed then', async () => {
   const { id } = await subscribe('/old', ['action.created']);
   await enqueue('o');
   await arrive('/old', 1);
@@ -687,7 +687,7 @@ test('what was sent is forgotten a day after its actions are, and cannot be sent
   expect(await log(id)).toEqual([]);
 });
 
-test('an endpoint that is paused is seen in the overview, the metrics and the reports', async () => {
+test('a paused endpoint is shown in the overview, the metrics and the reports', async () => {
   const { id } = await subscribe('/closed', ['action.created'], { name: 'closed' });
   await subscribe('/open', ['action.created']);
   const line = async (start: string) =>
@@ -720,7 +720,7 @@ test('an endpoint that is paused is seen in the overview, the metrics and the re
   expect(rows).toEqual([{ status: 'paused', paused_by: 'failures', failed_count: 0, last_status: 410 }]);
 });
 
-test('G86: what one node takes in hand while another pauses its webhook is given back, and sent when it is resumed', async () => {
+test('G86: deliveries claimed by one node while another pauses their webhook are released, and sent when it is resumed', async () => {
   let open = () => {};
   const opened = new Promise<void>((resolve) => {
     open = resolve;

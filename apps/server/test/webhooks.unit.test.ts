@@ -3,7 +3,7 @@ import { Matching } from '../src/features/webhooks/matching.ts';
 import type { WebhookRow } from '../src/features/webhooks/queries.ts';
 import type { Told } from '../src/features/webhooks/told-events.ts';
 
-/** Which webhooks an event is for. */
+/** Which webhooks an event is sent to. */
 const NOW = new Date(0);
 const told = (more: Partial<Told> = {}): Told => ({
   ...{
@@ -43,11 +43,11 @@ test.each([
   [{ devices: ['12'], kinds: ['fax'] }, false],
   [{ devices: ['1', '12'], kinds: ['print'], tags: ['paper'], hosts: ['3'] }, true],
   [{ hosts: ['3'], tags: ['ink'] }, false],
-])('of the filter %j everything that is named must fit', (filter, fits) => {
+])('every named part of the filter %j must match', (filter, fits) => {
   expect(found([webhook('1', filter)], told())).toEqual(fits ? ['1'] : []);
 });
 
-test('what an event does not have fits nothing', () => {
+test('an event without a field does not match a filter on it', () => {
   const event = told({ kind: null, device: null, tags: [] });
   expect(
     [{ kinds: ['print'] }, { devices: ['12'] }, { tags: ['paper'] }, { hosts: ['3'] }].flatMap((filter) =>
@@ -56,7 +56,7 @@ test('what an event does not have fits nothing', () => {
   ).toEqual([]);
 });
 
-test('a wildcard means all of its noun; each webhook is found once, and only those of its tenant', () => {
+test('a wildcard means all events of its noun; each webhook is found once, and only those of its tenant', () => {
   const all = [
     webhook('1', {}, ['action.*', 'action.created']),
     webhook('2', {}, ['order.*']),
@@ -67,13 +67,13 @@ test('a wildcard means all of its noun; each webhook is found once, and only tho
   expect(found(all, told({ type: 'order.deleted' }))).toEqual(['2']);
 });
 
-test('nothing that happened before a webhook is for it', () => {
+test('no event before a webhook was created is sent to it', () => {
   const late = { ...webhook('1', {}), fromAt: new Date(1), filter: {} };
   expect(found([late], told())).toEqual([]);
   expect(found([late], told({ at: new Date(1) }))).toEqual(['1']);
 });
 
-test('what an event costs does not depend on the webhooks that it does not fit', () => {
+test('the cost of an event does not depend on the webhooks that it does not match', () => {
   const many = Array.from({ length: 10_000 }, (_, n) => webhook(String(n + 2), { kinds: [`kind ${n}`] }));
   const matching = new Matching([webhook('1', { kinds: ['print'] }), ...many]);
   looks = 0;

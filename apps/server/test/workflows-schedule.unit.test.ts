@@ -28,7 +28,7 @@ test('daylight saving: a skipped time comes at the end of the gap, a repeated on
   ]);
 });
 
-test('what was missed is dropped, caught up once, or caught up wholly', () => {
+test('missed times are dropped, caught up once, or all caught up', () => {
   const hourly = { cron: '0 * * * *' };
   const [nextAt, now] = [at('2026-03-01T10:00:00Z'), at('2026-03-01T13:20:00Z')];
   const next = at('2026-03-01T14:00:00Z');
@@ -43,7 +43,7 @@ test('what was missed is dropped, caught up once, or caught up wholly', () => {
   expect(dueTimes(hourly, 'none', nextAt, late).times).toEqual([nextAt]);
 });
 
-test('years of a schedule that comes every second are caught up without counting them all', () => {
+test('years of a schedule that comes every second are caught up without counting every time', () => {
   const [nextAt, now] = [at('2020-01-01T00:00:00Z'), at('2026-03-01T00:00:30.500Z')];
   const every = { cron: '* * * * * *' };
   expect(dueTimes(every, 'one', nextAt, now).times).toHaveLength(60);
@@ -54,7 +54,7 @@ test('years of a schedule that comes every second are caught up without counting
   expect(all.next).toEqual(new Date(nextAt.getTime() + 1_000_000));
 });
 
-test('what cannot be understood or never comes is refused with a sentence', () => {
+test('a schedule that cannot be parsed or never comes due is refused with a sentence', () => {
   const now = at('2026-03-01T00:00:00Z');
   for (const [schedule, sentence] of [
     [{ cron: 'every day' }, NO_CRON],
@@ -73,7 +73,7 @@ test('what cannot be understood or never comes is refused with a sentence', () =
     expect(() => firstTime(schedule, now)).toThrow(sentence);
 });
 
-test('five fields and six are taken, whatever is between them; one stored before with seven still comes', () => {
+test('five fields and six are accepted, with any whitespace; a stored one with seven still works', () => {
   const now = at('2026-03-01T00:00:00Z');
   for (const cron of ['0 3 * * *', '0 0 3 * * *', '  0\t3 *  * * ', '0 3 * * MON-SUN', '0 3 * JAN-DEC ?'])
     expect(firstTime({ cron }, now)).toEqual(at('2026-03-01T03:00:00Z'));
@@ -99,7 +99,7 @@ test.each([
   ['10,40 * * * *', 'Every hour at minute 10 and 40, UTC'],
   ['0 */6 * * *', 'Every 6 hours, UTC'],
   ['*/5 * * * MON', 'Every 5 minutes, every Monday, UTC'],
-  // what is not understood wholly is shown as it is
+  // a pattern that is not fully understood is shown unchanged
   ['*/7 * * * *', 'By the cron pattern */7 * * * *, UTC'],
   ['0 */15 * * *', 'By the cron pattern 0 */15 * * *, UTC'],
   ['0 4 1 * 1', 'By the cron pattern 0 4 1 * 1, UTC'],

@@ -27,7 +27,7 @@ async function make(body: object): Promise<string> {
   return answer.body.id;
 }
 
-/** Moves the clock and lets the workflows and their runs go on. Whoever else is at it is waited for. */
+/** Moves the clock and lets the workflows and their runs continue, after waiting for the server's own round. */
 async function pass(ms: number): Promise<void> {
   await t.pass(ms);
   const { db } = t.engine;
@@ -44,7 +44,7 @@ async function pass(ms: number): Promise<void> {
 const runs = async (id: string) => (await t.get(`/api/workflows/${id}/runs`)).body.runs;
 const after = (ms: number) => new Date(t.clock().getTime() + ms).toISOString();
 
-test('the action of a workflow lands behind an assigned one and is delivered after days, not lost', async () => {
+test('the action of a workflow is queued behind an assigned one and delivered after days, not lost', async () => {
   const { tag, devices } = await fleet(1);
   const device = devices[0] as FakeDevice;
   const lock = await device.assign('LOCK');
@@ -54,7 +54,7 @@ test('the action of a workflow lands behind an assigned one and is delivered aft
     { id: lock, kind: 'LOCK', source: 'assign', position: 1 },
     { kind: 'LOCK_MSG', source: 'workflow', position: 2, waitingFor: { code: 'BEHIND' } },
   ]);
-  // the device stays away far longer than the lease: no attempt is counted, nothing is a dead letter
+  // the device stays offline far longer than the lease: no attempt is counted, nothing is a dead letter
   await pass(4 * DAY);
   const first = await device.checkIn();
   expect(first.action).toMatchObject({ id: lock });
@@ -65,7 +65,7 @@ test('the action of a workflow lands behind an assigned one and is delivered aft
   expect((await t.get(`/api/workflows/${id}`)).body.nextAt).toBeNull();
 });
 
-test('a cron schedule runs at its times in its time zone, for those who are there then', async () => {
+test('a cron schedule runs at its times in its time zone, for the devices that exist then', async () => {
   const { tag, devices } = await fleet(1);
   t.clock.advanceTo(new Date(Math.ceil(t.clock().getTime() / DAY) * DAY));
   const id = await make({
@@ -108,7 +108,7 @@ test('a scheduled time runs once, however many leaders there are', async () => {
   expect(await runs(id)).toHaveLength(1);
 });
 
-test('times that nobody was there to see: dropped and noted, caught up once, or all of them', async () => {
+test('times that passed while no server ran are dropped and noted, caught up once, or all caught up', async () => {
   const { tag, devices } = await fleet(1);
   const schedule = { cron: '0 * * * *' };
   const [none, one, all] = [
@@ -134,7 +134,7 @@ test('times that nobody was there to see: dropped and noted, caught up once, or 
   for (const id of [none, one, all]) await t.del(`/api/workflows/${id}`);
 });
 
-test('before expiry: once per device and value of its expiry', async () => {
+test('before expiry: once per device and expiry date', async () => {
   const { tag, devices } = await fleet(2);
   const [soon, never] = devices as [FakeDevice, FakeDevice];
   const set = (device: FakeDevice, ms: number | null) =>
@@ -151,14 +151,14 @@ test('before expiry: once per device and value of its expiry', async () => {
   expect(await soon.queue()).toMatchObject([{ kind: 'RENEW', source: 'workflow' }]);
   for (let n = 0; n < 3; n += 1) await pass(DAY);
   expect(await soon.queue()).toHaveLength(1);
-  // renewed: its expiry is another one, and in time it fires again
+  // renewed: it has another expiry, and in time it runs again
   await soon.report((await soon.checkIn()).action);
   await pass(MINUTE);
   expect(await soon.queue()).toEqual([]);
   await pass(27 * DAY);
   expect(await soon.queue()).toHaveLength(1);
   expect(await never.queue()).toEqual([]);
-  // whoever has expired already gets none
+  // an expired device gets none
   await set(never, -DAY);
   await pass(MINUTE);
   expect(await never.queue()).toEqual([]);
@@ -170,7 +170,7 @@ test('before expiry: once per device and value of its expiry', async () => {
   ]);
 });
 
-test('run now makes an action for each target at once', async () => {
+test('run now creates an action for each target at once', async () => {
   const { tag, devices } = await fleet(3);
   const id = await make({ targets: { tags: [tag] }, schedule: { at: after(DAY) }, enabled: false });
   const made = await t.post(`/api/workflows/${id}/run`);
@@ -185,7 +185,7 @@ test('run now makes an action for each target at once', async () => {
   expect(await runs(id)).toMatchObject([{ id: made.body.id, status: 'supplied', actions: 3 }]);
 });
 
-test('a run whose supply was interrupted goes on where it stopped', async () => {
+test('a run whose supply was interrupted continues where it stopped', async () => {
   const { tag, devices } = await fleet(4);
   const id = await make({ targets: { tags: [tag] }, schedule: { at: after(DAY) } });
   const { rows } = await t.engine.db.query({
@@ -204,7 +204,7 @@ test('a run whose supply was interrupted goes on where it stopped', async () => 
   ]);
 });
 
-test('a cancelled run queues nothing more and ends what waits; what was handed out goes on', async () => {
+test('a cancelled run queues nothing more and ends what waits; what was handed out continues', async () => {
   const { tag, devices } = await fleet(3);
   const [first, second] = devices as [FakeDevice, FakeDevice];
   const id = await make({ targets: { tags: [tag] }, schedule: { at: after(DAY) } });
@@ -218,7 +218,7 @@ test('a cancelled run queues nothing more and ends what waits; what was handed o
   expect((await t.get(`/api/actions?tag=workflow:${id}&state=cancelled`)).body.actions).toHaveLength(2);
   expect(await first.report(action)).toMatchObject({ result: { accepted: true, status: 'done' } });
 
-  // the same again changes nothing
+  // repeating it changes nothing
   expect(await t.post(path)).toMatchObject({ status: 200, body: { status: 'cancelled', actions: 3 } });
   const { audit } = (await t.get('/api/audit?act=workflow.cancel-run')).body;
   expect(audit).toMatchObject([{ target: `workflow ${id}`, detail: { run: run.id } }]);
@@ -286,7 +286,7 @@ test('a workflow is changed, disabled, enabled, listed and deleted', async () =>
     expect(answer).toMatchObject({ status: 404, body: { code: 'MUSTER_UNKNOWN_WORKFLOW' } });
 });
 
-test('a schedule that makes no sense is refused with a sentence', async () => {
+test('an invalid schedule is refused with a sentence', async () => {
   const body = { name: 'x', targets: { all: true }, action: { kind: 'X' } };
   for (const schedule of [{ cron: '0 0 30 2 *' }, { cron: '* * * * *', timezone: 'Mars' }, { at: after(-1) }])
     expect(await t.post('/api/workflows', { ...body, schedule })).toMatchObject({
@@ -315,7 +315,7 @@ test('a schedule that makes no sense is refused with a sentence', async () => {
     });
 });
 
-test('targets that are no devices are refused; those that are deleted later are refused rows of a run', async () => {
+test('targets that do not exist are refused; those that are deleted later are refused rows of a run', async () => {
   const [device, gone] = [await fakeDevice(t, { expiresAt: after(DAY) }), await fakeDevice(t)];
   const none = ['99999999999999999999999', '-1', 'x'];
   const targets = { deviceIds: [device.id, gone.id] };
@@ -341,7 +341,7 @@ test('targets that are no devices are refused; those that are deleted later are 
   expect(await runs(expiring)).toMatchObject([{ trigger: 'expiry', targets: 1, actions: 1 }]);
 });
 
-test('runs are forgotten when they are long over, and so is who was told of an expiry', async () => {
+test('runs are deleted some time after their end, and so are the notices of expiry', async () => {
   const { tag, devices } = await fleet(1);
   const [device] = devices as [FakeDevice];
   const id = await make({ targets: { tags: [tag] }, schedule: { at: after(MINUTE) } });

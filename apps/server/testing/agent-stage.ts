@@ -5,12 +5,12 @@ import { processOf, serverStage } from './process-stage.ts';
 import { MUSTER } from './programs.ts';
 
 /**
- * A server and an agent as users run them, each a process of its own that is killed and started again, and a stand-in for
- * `systemctl` that writes down each call. What a unit does is in its name: `gate-…` waits until the test opens its gate,
- * `fails-…` fails, `short-…` takes a moment. Two at once for one unit are written down as well.
+ * A server and an agent as users run them, each in its own process that is killed and started again, and a fake `systemctl` that
+ * records each call. The name of a unit says what it does: `gate-…` waits until the test opens its gate, `fails-…` fails,
+ * `short-…` takes a moment. Two calls at once for one unit are recorded too.
  */
 const STAND_IN = `#!/bin/sh
-trap '' PIPE # nobody hears it when its agent was killed
+trap '' PIPE # its agent may have been killed
 trap 'rmdir "$STAGE/busy-$3"; exit 143' TERM
 mkdir "$STAGE/busy-$3" || echo "$MUSTER_ACTION_ID $MUSTER_ATTEMPT" >> "$STAGE/overlaps"
 echo "$MUSTER_ACTION_ID $MUSTER_ATTEMPT $*" >> "$STAGE/record"
@@ -74,7 +74,7 @@ export async function agentStage(settings: Record<string, string> = {}) {
     },
     look: (id: string) => call('GET', `/api/hosts/${host.id}/actions/${id}`),
     openGate: (unit: string) => writeFileSync(at(`open-${unit}`), ''),
-    /** Every call of the stand-in, in order. */
+    /** Every call of the fake, in order. */
     record: (): Call[] =>
       lines('record').map((line) => {
         const [id = '', attempt = '', ...words] = line.split(' ');

@@ -1,18 +1,18 @@
 import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 
-/** The console in a browser, as somebody sits before it. */
+/** The console in a browser, as a person uses it. */
 export interface Sitting {
   readonly page: Page;
-  /** What the browser complained about. */
+  /** Errors that the browser logged. */
   readonly complaints: string[];
-  /** To another page of the console without loading it anew. */
+  /** Goes to another page of the console without loading it again. */
   go(path: string): Promise<void>;
-  /** Which changes these keys ask the server for, as soon as they are pressed. */
+  /** Which changes these keys request from the server as soon as they are pressed. */
   changesBy(...keys: readonly string[]): Promise<string[]>;
-  /** As the system wishes it; the page has it when this is over. */
+  /** Sets the theme of the system, and waits until the page has it. */
   inTheme(colorScheme: 'light' | 'dark'): Promise<void>;
-  /** What axe finds, of all or of colours alone, and whether the page is wider than the screen. */
+  /** What axe finds, in all or only in colours, and whether the page is wider than the screen. */
   faults(of?: 'all' | 'colours'): Promise<string[]>;
 }
 
@@ -24,7 +24,7 @@ const RULES = {
 
 export async function sitDown(browser: Browser, url: string, token: string, path = '/'): Promise<Sitting> {
   const context = await browser.newContext({ colorScheme: 'light', viewport: { width: 1280, height: 800 } });
-  // how soon something comes is no promise
+  // nothing promises how soon something appears
   context.setDefaultTimeout(PATIENCE_MS);
   const page = await context.newPage();
   const sitting = inTab(page);
@@ -45,7 +45,7 @@ export function inTab(page: Page): Sitting {
     page,
     complaints,
     async go(path) {
-      // text, because the types of tests know no window
+      // as text, because the types of tests have no window
       await page.evaluate(
         `history.pushState({}, '', ${JSON.stringify(path)}); dispatchEvent(new PopStateEvent('popstate'))`,
       );
@@ -64,14 +64,14 @@ export function inTab(page: Page): Sitting {
       return page.evaluate<string[]>('asked');
     },
     async inTheme(colorScheme) {
-      // without motion: a colour on its way to another is in neither theme
+      // without motion: a colour in transition belongs to neither theme
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
       await page.locator(`html[data-theme=${colorScheme}]`).waitFor({ state: 'attached' });
-      // painted, and what animates has ended
+      // painted, and animations have ended
       await page.evaluate('new Promise((next) => requestAnimationFrame(() => requestAnimationFrame(next)))');
     },
     async faults(of = 'all') {
-      // evaluated by the driver: the content security policy is about the page
+      // evaluated by the driver: the content security policy applies to the page
       if (!(await page.evaluate("'axe' in window"))) await page.evaluate(axe.source);
       return page.evaluate<string[]>(`(async () => {
         const { violations } = await axe.run({ runOnly: ${JSON.stringify(RULES[of])} });

@@ -1,6 +1,6 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 
-/** Compares answers with the description that the server publishes of itself. */
+/** Compares answers with the OpenAPI document that the server publishes. */
 interface Description {
   paths: Record<
     string,
@@ -10,11 +10,11 @@ interface Description {
 }
 
 export interface Contract {
-  /** Throws if the answer is not as described. */
+  /** Throws if the answer differs from the description. */
   check(method: string, path: string, status: number, body: unknown): void;
 }
 
-/** Every server of a process publishes the same, so the first one is asked for all of them: making and compiling it takes half a second. */
+/** Every server of a process publishes the same, so the first one is asked for all: building and compiling it takes half a second. */
 let known: Promise<Contract> | undefined;
 
 export function contractOf(url: string): Promise<Contract> {
@@ -34,7 +34,7 @@ async function readContract(url: string): Promise<Contract> {
     form: new RegExp(`^${path.replace('{destination}', '.+').replaceAll(/\{\w+\}/g, '[^/]+')}$`),
     methods,
     path,
-    // a fixed path is meant before one with a parameter in the same place
+    // a fixed path comes before one with a parameter in the same place
     parameters: path.split('{').length,
   }));
   paths.sort((a, b) => a.parameters - b.parameters);

@@ -1,15 +1,15 @@
 import type { Connections, Database, Query, Transaction } from '@muster/engine';
 
 /**
- * A database whose client may die: at a statement, so that what it was doing is rolled back, or right after a commit, so
- * that what it would have done next never happens. Dead, it answers nothing until somebody starts anew.
+ * A database whose client can die: at a statement, so that its transaction is rolled back, or right after a commit, so that what
+ * should follow never happens. When dead, it answers nothing until it is started again.
  */
 export interface CrashableDatabase {
   readonly db: Database;
   readonly dead: boolean;
-  /** Dies at the statement after so many others. */
+  /** Dies at the statement after this many others. */
   dieAtStatement(after: number): void;
-  /** Dies when the next transaction has been committed. */
+  /** Dies when the next transaction has committed. */
   dieAfterCommit(): void;
   revive(): void;
 }
@@ -43,7 +43,7 @@ export function crashable(inner: Database): CrashableDatabase {
     transaction: async (run, limits) => {
       check();
       return calls.transaction(async (tx) => {
-        // the first to be told of the commit
+        // the first to learn of the commit
         tx.afterCommit(() => {
           if (afterCommit) dead = true;
         });

@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A request that came to the destination. */
+/** A request that the destination received. */
 export interface Arrived {
   readonly method: string;
   readonly path: string;
@@ -11,7 +11,7 @@ export interface Arrived {
 
 type Respond = (response: ServerResponse, request: Arrived) => void;
 
-/** Somebody's server that requests are sent to: keeps what came, and answers as it was told for that path, 200 otherwise. */
+/** A user's server that requests are sent to: keeps them, and answers as configured for the path, with 200 by default. */
 export async function startDestination() {
   const arrived: Arrived[] = [];
   const responds = new Map<string, Respond>();
@@ -37,7 +37,7 @@ export async function startDestination() {
     arrived,
     of: (path: string) => arrived.filter((one) => one.path === path),
     on: (path: string, respond: Respond) => void responds.set(path, respond),
-    /** Requests to this path wait until they are let go. */
+    /** Requests to this path wait until they are released. */
     hold: (path: string) => void responds.set(path, (response) => void held.add(response)),
     letGo() {
       for (const response of held) response.end('at last');

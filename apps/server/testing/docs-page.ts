@@ -5,8 +5,8 @@ import { expect } from 'vitest';
 import type { TestServer } from './test-server.ts';
 
 /**
- * Executes the commands of a page of docs/ in their order and compares what they answer with what the page says. `…`
- * stands for anything; `NAME="…"` copies what was shown before.
+ * Executes the commands of a page of docs/ in order and compares their output with the page. `…` stands for anything; `NAME="…"`
+ * copies a value that was shown before.
  */
 interface Step {
   readonly command: string;
@@ -34,8 +34,8 @@ const pattern = (words: string) =>
 const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 
 /**
- * One shell for all commands of a page, as its reader has. To start a process costs a worker that holds databases in memory a
- * tenth of a second, each time.
+ * One shell for all commands of a page, as a reader has. Starting a process costs a worker that holds databases in memory a tenth
+ * of a second each time.
  */
 function shell(environment: Record<string, string>) {
   const bash = spawn('bash', { env: environment, stdio: ['pipe', 'pipe', 'pipe'] });
@@ -51,7 +51,7 @@ function shell(environment: Record<string, string>) {
   const ended = once(bash, 'close').then(() => heard());
   return {
     set: (name: string, value: string) => bash.stdin.write(`export ${name}=${quoted(value)}\n`),
-    /** What it prints; it must succeed. */
+    /** Its output; it must succeed. */
     async run(command: string): Promise<string> {
       [out, errors] = ['', ''];
       bash.stdin.write(`eval ${quoted(command)} </dev/null\nprintf '\\0%s\\0' $?\n`);
@@ -72,7 +72,7 @@ function shell(environment: Record<string, string>) {
   };
 }
 
-/** How many commands it had. */
+/** How many commands the page has. */
 export async function runPage(t: TestServer, page: string): Promise<number> {
   const steps = stepsOf(readFileSync(new URL(`../../../docs/${page}`, import.meta.url), 'utf8'));
   const bash = shell({
@@ -87,7 +87,7 @@ export async function runPage(t: TestServer, page: string): Promise<number> {
       const [, name, value] = /^([A-Z]+)="(.*)"$/.exec(command) ?? [];
       if (name !== undefined && value !== undefined) {
         const copied = /\S*…$/.exec(value)?.[0] ?? '';
-        // the last one that was shown
+        // the last value that was shown
         const found = [...shown.matchAll(new RegExp(`${pattern(copied.slice(0, -1))}[\\w-]+`, 'g'))].at(
           -1,
         )?.[0];

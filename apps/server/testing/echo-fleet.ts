@@ -3,17 +3,17 @@ import type { Queryable } from '@muster/engine';
 import type { CreateFeature, Shell } from '../src/feature.ts';
 
 /**
- * Another maker's devices: a door of twenty lines that takes commands and says what the devices did. It knows the bus and the
- * shapes of its two topics, and nothing of the pipeline.
+ * Devices of another vendor: a layer of twenty lines that takes commands and reports what the devices did. It knows the bus and the
+ * messages of its two topics, and nothing of the pipeline.
  */
 export interface EchoFleet {
   readonly feature: CreateFeature;
-  /** Every command there was, in its order. */
+  /** Every command so far, in order. */
   readonly commands: CommandMessage[];
-  /** What a device answers at once; null: nothing. */
+  /** The immediate answer of a device; null: none. */
   answer: (command: CommandMessage) => CheckinEvent | null;
   say(event: CheckinEvent, tenantId?: number): Promise<void>;
-  /** The device comes and gives its token. */
+  /** The device connects and sends its token. */
   enrol(deviceId: string, udid: string): Promise<void>;
   readonly shell: Shell;
 }

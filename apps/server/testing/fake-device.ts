@@ -3,13 +3,13 @@ import type { Answer, TestServer } from './test-server.ts';
 
 type Result = NonNullable<Checkin['result']>;
 
-/** A device as it is out there: it knows its token, comes now and then, and does one thing at a time. */
+/** A device as in the field: it knows its token, checks in now and then, and does one thing at a time. */
 export interface FakeDevice {
   readonly id: string;
   token: string;
-  /** Comes with what it has to say. */
+  /** Checks in with this body. */
   checkIn(body?: Checkin): Promise<Answer['body']>;
-  /** Comes with a result of an action it was given. */
+  /** Checks in with the result of an action it holds. */
   report(
     action: { id: string; attempt: number },
     status?: Result['status'],

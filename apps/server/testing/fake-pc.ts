@@ -1,7 +1,7 @@
 import { type FakeDevice, fakeDevice } from './fake-device.ts';
 import type { Answer, TestServer } from './test-server.ts';
 
-/** A PC as it is out there: a runner with a token, and devices that belong to it. */
+/** A PC as in the field: a runner with a token, and the devices attached to it. */
 export interface Held {
   readonly id: string;
   readonly taskId: string;
@@ -16,7 +16,7 @@ export interface FakePc {
   claim(body?: object): Promise<Held[]>;
   running(): Promise<Held[]>;
   show(): Promise<Answer['body']>;
-  /** `complete`, `fail`, `ack` or `heartbeat`; the attempt is that of the hand-out unless said otherwise. */
+  /** `complete`, `fail`, `ack` or `heartbeat`; the attempt is that of the hand-out by default. */
   say(what: string, held: { id: string; attempt: number }, more?: object): Promise<Answer['body']>;
   complete(held: { id: string; attempt: number }, more?: object): Promise<Answer['body']>;
   fail(held: { id: string; attempt: number }, more?: object): Promise<Answer['body']>;

@@ -1,6 +1,6 @@
-// Thousands of agents that wait, in a process of their own so that their sockets are not in the server's memory. They
-// poll over raw sockets; the same process queues the actions, so that one clock measures from queued to received.
-// This file is both ends: imported it starts the process, started by fork() it is the process.
+// Thousands of waiting agents, in a separate process so that their sockets are not in the server's memory. They poll over raw
+// sockets; the same process queues the actions, so one clock measures from queued to received. This file is both ends:
+// imported, it starts the process; started by fork(), it is the process.
 
 import { fork } from 'node:child_process';
 import { connect } from 'node:net';
@@ -31,7 +31,7 @@ export function hostsCrowd(options) {
     });
   const ready = tell({ act: 'begin', options });
   return {
-    /** Everybody connects and polls once without waiting. */
+    /** All agents connect and poll once without waiting. */
     connect: () => ready.then(() => tell({ act: 'connect' })),
     /** Everybody sends a poll that waits; resolves when all are sent. @param {number} wait */
     park: (wait) => tell({ act: 'park', wait }),
@@ -40,7 +40,7 @@ export function hostsCrowd(options) {
     /** How many polls were answered empty and not sent again. @returns {Promise<number>} */
     idle: () => tell({ act: 'idle' }),
     /**
-     * Queues the actions, so many at a time, and waits until each agent has its own.
+     * Queues the actions, this many at a time, and waits until each agent has its own.
      * @param {Order[]} orders @param {number} atOnce @returns {Promise<Delivered>}
      */
     deliver: (orders, atOnce) => tell({ act: 'deliver', orders, atOnce }),

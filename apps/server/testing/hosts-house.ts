@@ -6,8 +6,8 @@ import { type Server, startServer } from '../src/main.ts';
 import { contractOf } from './contract.ts';
 
 /**
- * A server on a database of its own, an operator, and short ways to make hosts, services and actions. Every answer is
- * compared with the published description.
+ * A server on its own database, an operator, and short ways to create hosts, services and actions. Every answer is compared with
+ * the OpenAPI document.
  */
 export const OPERATOR = 'operator-token-of-the-control-tests-0123456789';
 
@@ -22,13 +22,13 @@ export interface House {
   readonly engine: Engine;
   readonly server: Server;
   readonly url: string;
-  /** Every statement since the start, as far as they were watched. */
+  /** Every recorded statement since the start. */
   readonly statements: string[];
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
   host(name?: string, slots?: number): Promise<{ id: string; token: string }>;
   service(hostId: string, unitName?: string): Promise<string>;
   queue(hostId: string, serviceId: string, more?: object): Promise<string>;
-  /** What the agent of that token sees. */
+  /** The requests of the agent with that token. */
   poll(token: string, query?: string): Promise<Answer>;
   report(token: string, body: object): Promise<Answer>;
   action(hostId: string, id: string): Promise<Answer['body']>;
@@ -49,7 +49,7 @@ export async function hostsHouse(
 ): Promise<House> {
   const database = await testDatabase({ lines: LINES });
   const statements: string[] = [];
-  /** The same, and every statement is written down, those in transactions too. */
+  /** The same, recording every statement, also those in transactions. */
   const watch = <T extends Queryable>(inner: T): T =>
     new Proxy(inner, {
       get(target, name) {

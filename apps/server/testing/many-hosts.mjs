@@ -1,4 +1,4 @@
-// Thousands of hosts in a few statements; each with one service, and a token that can be told from its number.
+// Thousands of hosts in a few statements; each with one service, and a token that follows from its number.
 
 /** @param {number} n */
 export const tokenOf = (n) => `mst_agent_1_${String(n).padStart(43, 'A')}`;
@@ -29,7 +29,7 @@ export async function manyHosts(client, count) {
       insert into muster.services (tenant_id, service_id, host_id, lane_id, unit_name, display_name, description)
         select 1, l.service_id, l.host_id, l.lane_id, 'web.service', 'web', '' from l returning service_id, host_id`,
   });
-  // nobody has counted the new rows yet, and by a guess every lane is compared with every host
+  // without statistics about the new rows, the planner would compare every lane with every host
   await client.query({ text: 'analyze muster.hosts, muster.services, muster.lanes' });
   await client.query({
     text: `update muster.lanes l set runner_id = h.runner_id from muster.services s

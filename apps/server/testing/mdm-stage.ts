@@ -22,32 +22,32 @@ import { expect } from 'vitest';
 import type { CreateFeature, Shell } from '../src/feature.ts';
 import { type TestServer, type TestServerOptions, testServer } from './test-server.ts';
 
-/** A server with phones, and somebody on the bus who tells them what to do: the other half of the pipeline, played. */
+/** A server with phones, and a fake pipeline on the bus that sends them commands. */
 export interface MdmStage {
   readonly apns: FakeApns;
-  /** Of the settings: it issues certificates for phones. */
+  /** The authority of the settings, which issues certificates for phones. */
   readonly authority: TestCertificate;
   readonly t: TestServer;
   readonly shell: Shell;
-  /** Everything that was told of phones, in the order of its arrival. */
+  /** Every event of phones, in the order of arrival. */
   readonly told: CheckinEvent[];
-  /** A new device, and the address of its profile. */
+  /** A new device, and the URL of its profile. */
   invite(token?: string): Promise<{ id: string; url: string }>;
-  /** The address of another profile for this device. */
+  /** The URL of another profile for this device. */
   enrolment(id: string, token?: string): Promise<string>;
-  /** A certificate of the authority of the settings, which costs no SCEP. */
+  /** A certificate of the authority of the settings, without the cost of SCEP. */
   identity(commonName?: string): Promise<TestCertificate>;
   /** A phone that is about to enrol. */
   invited(
     options?: PhoneOptions,
   ): Promise<{ phone: Phone; id: string; enrol(tokenUpdate?: PlistDict): Promise<void> }>;
-  /** One that has. */
+  /** An enrolled phone. */
   enrolled(options?: PhoneOptions): Promise<{ phone: Phone; id: string }>;
-  /** Has the phone told to do something; says the id of the command. */
+  /** Sends the phone a command; returns the id of the command. */
   command(phone: Phone, more?: Partial<CommandMessage>): Promise<string>;
   /** The same, and waits until the phone would get it. */
   cached(phone: Phone, more?: Partial<CommandMessage>): Promise<string>;
-  /** Waits for what is told of a command or of a phone. */
+  /** Waits for an event of a command or phone. */
   heard(match: Partial<CheckinEvent>): Promise<CheckinEvent>;
   close(): Promise<void>;
 }

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { MUSTER } from './programs.ts';
 
-/** The muster command as users run it, in a process of its own. */
+/** The muster command as users run it, in its own process. */
 
 export interface Ended {
   readonly code: number | null;
@@ -16,7 +16,7 @@ export interface Ended {
 export interface Running {
   readonly process: ChildProcess;
   readonly url: string;
-  /** What was printed so far. */
+  /** The output so far. */
   out(): string;
   log(): string;
   stop(signal?: NodeJS.Signals): Promise<number | null>;
@@ -42,11 +42,11 @@ function start(args: readonly string[], environment: Record<string, string>) {
 export async function muster(args: readonly string[], environment: Record<string, string>): Promise<Ended> {
   const { child, out, notes } = start(args, environment);
   const [code] = await once(child, 'close');
-  // how far a slow start had come is a matter of the machine
+  // how far a slow start gets depends on the machine
   return { code, out: out().replace(/^Starting: .*…\n/gm, ''), notes: notes() };
 }
 
-/** Starts a server and waits until it says where it listens. */
+/** Starts a server and waits until it prints where it listens. */
 export async function serve(environment: Record<string, string>): Promise<Running> {
   const { child, out, notes } = start(['serve'], { PORT: '0', ...environment });
   const ended = once(child, 'close');

@@ -2,11 +2,11 @@ import { expect } from 'vitest';
 import { type EchoFleet, echoFleet } from './echo-fleet.ts';
 import { type TestServer, type TestServerOptions, testServer } from './test-server.ts';
 
-/** A server with a fleet of another maker, and what a test of the pipeline does all the time. */
+/** A server with devices of another vendor, and common steps of pipeline tests. */
 export interface PipelineStage {
   readonly t: TestServer;
   readonly echo: EchoFleet;
-  /** The data, or the errors thrown with their codes. */
+  /** The data; errors are thrown with their codes. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look at whatever came
   ask(document: string, variables?: object, token?: string): Promise<any>;
   /** The codes of the refusal, or []. */
@@ -18,7 +18,7 @@ export interface PipelineStage {
   ): Promise<{ executionId: string; batchId: string; status: string }>;
   refusal(deviceId: string, actionId: number, more?: object): Promise<string | undefined>;
   device(): Promise<string>;
-  /** A device that has come and may be locked. */
+  /** A device that is active and may be locked. */
   active(): Promise<{ id: string; udid: string }>;
   policy(deviceId: string): Promise<string>;
   // biome-ignore lint/suspicious/noExplicitAny: the same

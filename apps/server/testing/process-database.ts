@@ -7,8 +7,8 @@ import { imageName } from '../../../testing/provided.ts';
 import { LINES } from '../src/database/migrations.ts';
 
 /**
- * What a server process needs to know to have a database of its own, on whichever the suite runs: one on the server, or
- * a data folder with an embedded one. Both have the tables already: making them takes longer than many a test.
+ * The settings that give a server process its own database, of the kind that the suite runs on: one on the server, or a data folder
+ * with an embedded one. Both have the tables already: creating them takes longer than many tests.
  */
 export async function processDatabase(dataDir: string) {
   const adminUrl = inject('database') === 'postgres' ? inject('postgresUrl') : undefined;

@@ -8,9 +8,9 @@ import path from 'node:path';
 import { processDatabase } from './process-database.ts';
 import { MUSTER } from './programs.ts';
 
-/** What stages of real processes are built of. */
+/** The parts of stages with real processes. */
 
-/** A server on a database of its own, a folder for what else there is, and an operator. */
+/** A server on its own database, a folder for other files, and an operator. */
 export async function serverStage(
   environment: Record<string, string>,
   settings: Record<string, string> = {},
@@ -67,7 +67,7 @@ function callerOf(url: string, operator: string) {
   };
 }
 
-/** Looks until it is so. How long that takes is not what is tested. */
+/** Polls until it is true; how long that takes is not tested. */
 export async function until<T>(look: () => Promise<T> | T): Promise<NonNullable<T>> {
   for (;;) {
     const found = await look();
@@ -76,7 +76,7 @@ export async function until<T>(look: () => Promise<T> | T): Promise<NonNullable<
   }
 }
 
-/** A process that is killed and started again; it is there once it says so. */
+/** A process that is killed and started again; it is ready when it says so. */
 export function processOf(args: string[], ready: RegExp, environment: Record<string, string>) {
   let child: ChildProcess | undefined;
   let output = '';

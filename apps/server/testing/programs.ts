@@ -2,9 +2,9 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
- * How suites start programs: `npm test` has made one file of each (testing/bundle.mjs) and says where; otherwise they are
- * run as they are built. Their embedded databases live for seconds, which compiling them twice does not pay for: a start took
- * 2.7 s of CPU, with the quick compiler alone 1.1 s.
+ * How suites start programs: `npm test` has bundled each into one file (testing/bundle.mjs); otherwise they run as built. Their
+ * embedded databases live for seconds, which does not repay the optimising compiler: a start took 2.7 s of CPU, with only the quick
+ * compiler 1.1 s.
  */
 const QUICK_COMPILER = '--liftoff-only';
 

@@ -10,25 +10,25 @@ import { createPushPart, PUSH_DEVICES, type PushPart } from '../src/features/mdm
 import { Problems } from '../src/problems/problems.ts';
 import { createSecrets } from '../src/secrets/secrets.ts';
 
-/** Nodes that push, a database, and an APNs that a test tells what to answer; time passes only when it is told to. */
+/** Nodes that push, a database, and an APNs whose answers a test sets; time passes only when the test says so. */
 export const TOPIC = 'com.apple.mgmt.External.test';
 
 export interface PushNode extends PushPart {
   readonly engine: Engine;
   readonly registry: Registry;
-  /** What is due now is on its way when it resolves; says how many there were. */
+  /** Sends what is due now; returns how many pushes there were. */
   look(): Promise<number>;
 }
 
 export interface PushStage {
   readonly apns: FakeApns;
   readonly clock: TestClock;
-  /** What was raised: name and text. */
+  /** Raised alerts: name and text. */
   readonly alerts: string[];
   readonly log: string[];
   readonly db: Engine['db'];
   node(settings?: Record<string, string>): Promise<PushNode>;
-  /** Time passes, and what happens then is left to the test. */
+  /** Time passes; what happens then is left to the test. */
   pass(ms: number): Promise<void>;
   /** A new device of the tenant; without a token. */
   device(tenantId?: number): Promise<string>;

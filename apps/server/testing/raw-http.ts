@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 
-/** One connection, byte by byte: what is sent is what the test says, and answers are read one after the other. */
+/** One connection, byte by byte: the test writes the bytes, and answers are read one after the other. */
 export interface RawAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -12,7 +12,7 @@ export interface RawConnection {
   send(text: string | Buffer): void;
   /** The next answer, or null if the connection is closed without one. */
   answer(): Promise<RawAnswer | null>;
-  /** Resolves when that was received, whether the answer is complete or not; false: closed without it. */
+  /** Resolves when that text was received, whether the answer is complete or not; false: closed without it. */
   received(piece: string): Promise<boolean>;
   /** Resolves when the server has closed the connection. */
   closed: Promise<void>;

@@ -3,12 +3,12 @@ import { processOf, serverStage, until } from './process-stage.ts';
 import { MUSTER } from './programs.ts';
 
 /**
- * A server and a runner as users run them, each a process of its own that is killed and started again, and a script that
- * writes down each call. What it does is in the payload: `gate` waits until the test opens the gate of its device,
- * `fails` fails, `short` takes a moment. Two at once for one device are written down as well.
+ * A server and a runner as users run them, each in its own process that is killed and started again, and a script that records each
+ * call. The payload says what it does: `gate` waits until the test opens the gate of its device, `fails` fails, `short` takes a
+ * moment. Two calls at once for one device are recorded too.
  */
 const SCRIPT = `#!/bin/sh
-trap '' PIPE # nobody hears it when its runner was killed
+trap '' PIPE # its runner may have been killed
 trap 'rmdir "$STAGE/busy-$MUSTER_DEVICE_ID"; exit 143' TERM
 payload=$(cat)
 mkdir "$STAGE/busy-$MUSTER_DEVICE_ID" || echo "$MUSTER_TASK_DEVICE_ID $MUSTER_ATTEMPT" >> "$STAGE/overlaps"
@@ -67,7 +67,7 @@ export async function runnerStage(slots: number) {
       const body = { name: 'stage', kind: 'UPDATE', payload, targets: { deviceIds }, ...more };
       return (await call('POST', '/api/tasks', body)).id;
     },
-    /** When it has ended. */
+    /** When it ended. */
     ended: (taskId: string) =>
       until(async () => {
         const task = await call('GET', `/api/tasks/${taskId}`).catch(() => null);

@@ -1,6 +1,6 @@
 /**
- * A runner as it should be written: keeps its slots full, runs no attempt twice, asks what it holds after every request
- * without an answer, and repeats a report until somebody has heard it.
+ * A runner as it should be written: keeps its slots full, runs no attempt twice, asks what it holds after every request without an
+ * answer, and repeats a report until it is answered.
  */
 export interface RunnerClient {
   readonly pcId: string;
@@ -19,10 +19,10 @@ export interface RunnerHouse {
   /** Throws if there is no answer. */
   // biome-ignore lint/suspicious/noExplicitAny: whatever came
   ask(method: string, path: string, body: object | undefined, token: string): Promise<any>;
-  /** Somebody may be starting the server anew. */
+  /** Called after an error: the server may have to be started again. */
   untilThere(): Promise<void>;
   isOver(): boolean;
-  /** Runs the attempt; true: it went well. */
+  /** Runs the attempt; true: it succeeded. */
   run(work: Work): boolean;
   onMostHeld(pcId: string, held: number): void;
   onReported(work: Work, answer: { accepted: boolean; status: string }): void;
@@ -32,7 +32,7 @@ export async function runRunner(client: RunnerClient, house: RunnerHouse): Promi
   const { pcId, token } = client;
   const outcomes = new Map<string, boolean>();
   const held = new Map<string, Work>();
-  /** Reports that nobody has answered yet. */
+  /** Reports without an answer yet. */
   const unheard = new Map<string, Work>();
   let mustResync = true;
 
@@ -41,7 +41,7 @@ export async function runRunner(client: RunnerClient, house: RunnerHouse): Promi
     house.onMostHeld(pcId, held.size);
   };
 
-  /** An attempt is run once, however often its report is sent. */
+  /** An attempt runs once, however often its report is sent. */
   function outcomeOf(work: Work): boolean {
     const key = `${work.id}:${work.attempt}`;
     const known = outcomes.get(key);

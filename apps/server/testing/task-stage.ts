@@ -2,12 +2,12 @@ import { afterAll, afterEach, beforeAll } from 'vitest';
 import type { FakePc, Held } from './fake-pc.ts';
 import { type TestServer, type TestServerOptions, testServer } from './test-server.ts';
 
-/** One server for a file of tests about tasks. All of them share a tenant, so none leaves an unfinished task behind. */
+/** One server for all tests of a file about tasks. They share a tenant, so no test leaves an unfinished task behind. */
 export const MINUTE = 60_000;
 
 export interface TaskStage {
   readonly t: TestServer;
-  /** Time passes and housekeeping is done, that of tasks too. */
+  /** Time passes and housekeeping runs, that of tasks too. */
   pass(ms: number): Promise<void>;
 }
 
@@ -20,7 +20,7 @@ export function taskStage(options: TestServerOptions = {}): TaskStage {
     async pass(ms) {
       await stage.t.pass(ms);
       const { db } = stage.t.engine;
-      // The server advances by itself after reports: whoever is at it is waited for, and what is left is done.
+      // The server advances tasks on its own after reports: wait until it is done, then do the rest.
       for (let idle = 0; idle < 2; ) {
         await db.transaction((tx) =>
           tx.query({ text: `select 1 from muster.task_lines where part = 'advance' for update` }),
@@ -46,7 +46,7 @@ export const deviceIds = (held: readonly Held[]) => held.map(({ deviceId }) => d
 export const listOf = (...pcs: readonly FakePc[]) => ({
   deviceIds: pcs.flatMap((pc) => pc.devices.map(({ id }) => id)),
 });
-/** A request that waits at the server is there. */
+/** Waits until a waiting request has reached the server. */
 export async function parked({ t }: TaskStage, count = 1): Promise<void> {
   while (t.engine.parkedWaiters < count) await new Promise((resolve) => setImmediate(resolve));
 }

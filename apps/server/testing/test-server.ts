@@ -9,8 +9,8 @@ import type { Resolve } from '../src/outgoing/allow-rule.ts';
 import { contractOf } from './contract.ts';
 
 /**
- * The real server on a database of its own, and a client that speaks HTTP to it. Every answer is compared with the
- * published description; at the end the log is searched for every secret that was shown.
+ * The real server on its own database, and a client that speaks HTTP to it. Every answer is compared with the OpenAPI document; at
+ * the end the log is searched for every secret that was shown.
  */
 export interface Answer {
   readonly status: number;
@@ -20,7 +20,7 @@ export interface Answer {
 }
 
 export interface Asking {
-  /** Another token than the operator's; null for none. */
+  /** A token other than the operator's; null for none. */
   readonly token?: string | null;
   readonly headers?: Record<string, string>;
   readonly signal?: AbortSignal;
@@ -31,12 +31,12 @@ export interface TestServer {
   readonly engine: Server['engine'];
   readonly clock: TestClock;
   readonly operator: string;
-  /** Of the database, for clients of the test's own; null on PGlite. */
+  /** The URL of the database, for other clients of the test; null on PGlite. */
   readonly databaseUrl: string | null;
   readonly kind: 'pglite' | 'postgres';
-  /** Typed calls, the operator's unless another token is given; a refusal is thrown. */
+  /** Typed calls, with the operator's token unless another is given; a refusal is thrown. */
   client(token?: ClientOptions['token']): Client;
-  /** Requests as anybody could write them. */
+  /** Raw requests. */
   get(path: string, asking?: Asking): Promise<Answer>;
   post(path: string, body?: unknown, asking?: Asking): Promise<Answer>;
   del(path: string, asking?: Asking): Promise<Answer>;
@@ -45,31 +45,31 @@ export interface TestServer {
   token(body: object): Promise<{ id: string; token: string }>;
   /** The log so far. */
   log(): string;
-  /** Notes a secret that must never be in the log. */
+  /** Registers a secret that must never be in the log. */
   secret(text: string): string;
-  /** Moves the clock, if there is one, and does the housekeeping of that moment. */
+  /** Moves the clock, if there is one, and runs the housekeeping of that moment. */
   pass(ms: number): Promise<void>;
-  /** Ends the server and, after what happens meanwhile, begins another one on the same database. */
+  /** Stops the server, runs the given function, and starts another server on the same database. */
   restart(meanwhile?: () => void): Promise<void>;
-  /** Ends the server and its database; fails if the log has a secret or an unexpected error. */
+  /** Stops the server and drops its database; fails if the log has a secret or an unexpected error. */
   close(): Promise<void>;
 }
 
 export interface TestServerOptions {
-  /** Live by a clock that moves only when told to. */
+  /** A clock that moves only when told to. */
   readonly clock?: boolean;
   readonly settings?: Record<string, string>;
   /** How long the server waits for a body that it refused. */
   readonly refusedBodyMs?: number;
-  /** What the server is given in the place of its database. */
+  /** Replaces the server's database. */
   readonly database?: (db: Database) => Database;
-  /** Features of the test's own. */
+  /** Additional features of the test. */
   readonly features?: readonly CreateFeature[];
-  /** The pages that are served. */
+  /** The pages to serve. */
   readonly pagesFolder?: string;
-  /** Which addresses a host has that the server sends requests to. */
+  /** Resolves the hosts that the server sends requests to. */
   readonly resolve?: Resolve;
-  /** The log may have errors: the test provokes them. */
+  /** Errors in the log are allowed: the test provokes them. */
   readonly faults?: boolean;
 }
 
@@ -122,7 +122,7 @@ export async function testServer(options: TestServerOptions = {}): Promise<TestS
     return { status: response.status, headers: response.headers, body: parsed };
   }
 
-  /** Every answer to the typed client is compared with the description, too. */
+  /** Every answer to the typed client is compared with the description too. */
   const checkedFetch: typeof fetch = async (url, init) => {
     const response = await fetch(url, init);
     if (response.headers.get('content-type')?.startsWith('application/json')) {

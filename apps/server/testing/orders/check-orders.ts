@@ -1,6 +1,6 @@
 import type { OrderCalls } from './order-calls.ts';
 
-/** What came of all orders in the end, by the list and by their histories. */
+/** The final state of all orders, by the list and by their histories. */
 export async function checkOrders(
   calls: OrderCalls,
   { deleted, made, say }: { deleted: ReadonlySet<string>; made: number; say: (fault: string) => void },
@@ -12,7 +12,7 @@ export async function checkOrders(
     if (status !== 'COMPLETE') say(`order ${orderNumber} is ${status}`);
     if (deleted.has(id)) say(`order ${orderNumber} was deleted, and is in the list`);
   }
-  // a deletion without an answer may have been carried out
+  // a deletion without an answer may have happened
   if (orders.length > made) say(`${made} orders were made, and ${orders.length} are there`);
   if (orders.length + deleted.size < made - calls.lost())
     say(`${made} orders were made, ${deleted.size} deleted, and ${orders.length} are there`);

@@ -7,12 +7,12 @@ import { muster, type Running, serve } from '../muster-process.ts';
 import { playOrders } from './play-orders.ts';
 
 const OPERATOR = 'operator-of-the-orders-0123456789-abcdef';
-/** An order takes a second; callbacks and housekeeping come in the next one. */
+/** An order takes a second; callbacks and housekeeping follow in the next one. */
 const ROUND_MS = 1_500;
 
 /**
- * `npm run orders -- --bots 200 --orders 10000 --kills 5 --seed 7 --database server|embedded`: bots that compete for orders of a second
- * each, at a server of its own process that is killed so many times. Ends with 0 if nothing was found.
+ * `npm run orders -- --bots 200 --orders 10000 --kills 5 --seed 7 --database server|embedded`: bots that compete for orders of one
+ * second each, with a server in its own process that is killed this many times. Exits with 0 if nothing is wrong.
  */
 export async function main(argv: readonly string[]): Promise<number> {
   const { values } = parseArgs({
@@ -71,7 +71,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     const isWell = faults.length === 0 && check.code === 0;
     say(
       isWell
-        ? 'Each order was completed once, nobody was overtaken, and no bot is stuck.'
+        ? 'Each order was completed once, none was overtaken, and no bot is stuck.'
         : 'It is not as it should be.',
     );
     return isWell ? 0 : 1;

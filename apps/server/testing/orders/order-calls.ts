@@ -4,12 +4,12 @@ import type { Bot, Order, OrderPage } from '@muster/contracts';
 export type OrderCalls = ReturnType<typeof createCalls>;
 
 export interface Asked {
-  /** Of the server as it is now: it may be killed and come back. */
+  /** Of the current server: it may be killed and started again. */
   readonly url: () => string;
   readonly operator: string;
 }
 
-/** What can be asked of the door. A request that may have been carried out without an answer is counted as lost, and never sent twice. */
+/** The requests of the door. A request without an answer may have happened: it is counted as lost and never repeated. */
 export function createCalls({ operator, url }: Asked) {
   let lost = 0;
 
@@ -37,12 +37,12 @@ export function createCalls({ operator, url }: Asked) {
       return null;
     }
     if (response.status === 500) throw new Error(`${method} ${path}: ${text}`);
-    // too much at once, or it is just ending
+    // overloaded, or stopping
     if (response.status > 500) return null;
     return { status: response.status, body: text === '' ? null : JSON.parse(text) };
   }
 
-  /** Until there is an answer: what changes nothing, or nothing twice. */
+  /** Repeats until there is an answer: for requests that change nothing, or nothing twice. */
   async function persist(...request: Parameters<typeof send>) {
     for (;;) {
       const answer = await send(...request);
@@ -58,7 +58,7 @@ export function createCalls({ operator, url }: Asked) {
   }
   const status = async (...request: Parameters<typeof send>) => (await once(...request))?.status ?? null;
 
-  /** As long as they are such. */
+  /** While they have this status. */
   async function list(isSuch: (order: Order) => boolean): Promise<Order[]> {
     const orders: Order[] = [];
     for (let cursor: string | null = ''; cursor !== null; ) {
@@ -75,7 +75,7 @@ export function createCalls({ operator, url }: Asked) {
     create: (type: Order['type']): Promise<Order> =>
       persist('POST', '/api/orders', { type }, { 'idempotency-key': randomUUID() }),
     newBot: async (): Promise<Bot | null> => (await once('POST', '/api/bots'))?.body ?? null,
-    /** What this very claim took. */
+    /** What this claim took. */
     async claim(id: string): Promise<Order | null> {
       const answer = await once('POST', `/api/bots/${id}/claim`);
       return answer?.status === 200 ? answer.body : null;
@@ -86,7 +86,7 @@ export function createCalls({ operator, url }: Asked) {
     deleteBot: (id: string) => status('DELETE', `/api/bots/${id}`),
 
     list: (): Promise<Order[]> => list(() => true),
-    /** They stand before all others, which need not be read. */
+    /** They come before all others, which need not be read. */
     waiting: (): Promise<Order[]> => list(({ status }) => status === 'PENDING'),
     async bots(): Promise<Bot[]> {
       const bots: Bot[] = [];

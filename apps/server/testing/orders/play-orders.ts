@@ -4,9 +4,9 @@ import { checkOrders } from './check-orders.ts';
 import { type Asked, createCalls } from './order-calls.ts';
 
 /**
- * Bots that compete for orders, and an operator who gets in their way: orders come while others wait, are given to bots by hand, taken
- * back, completed, deleted and restored, bots are deleted in the middle of one, and the server is killed. Round by round: what happens in
- * one happens at once, then the time of an order passes. In the end each order was completed once, and no bot is stuck.
+ * Bots that compete for orders, and an operator who interferes: orders arrive while others wait, are assigned to bots by hand, taken
+ * back, completed, deleted and restored, bots are deleted while they work, and the server is killed. In each round everything happens
+ * at once, then the time of an order passes. In the end each order was completed once, and no bot is stuck.
  */
 export interface OrderGame extends Asked {
   readonly bots: number;
@@ -14,7 +14,7 @@ export interface OrderGame extends Asked {
   readonly seed: string;
   /** The time of an order passes. */
   readonly elapse: () => Promise<void>;
-  /** Called at the beginning of a round, with the part of all orders that is done: may kill the server in the middle of it. */
+  /** Called at the beginning of a round, with the share of finished orders: may kill the server during the round. */
   readonly disturb: (done: number) => Promise<void>;
 }
 
@@ -26,7 +26,7 @@ export interface OrderReport {
   readonly acts: number;
   /** Requests without an answer. */
   readonly lost: number;
-  /** Those of which it was looked whether anybody was overtaken. */
+  /** Orders that were checked for overtaking. */
   readonly compared: number;
   readonly reasons: Readonly<Record<string, number>>;
   readonly faults: string[];
@@ -45,7 +45,7 @@ export async function playOrders(game: OrderGame): Promise<OrderReport> {
   const faults: string[] = [];
   const say = (fault: string) => void (faults.length < MOST_FAULTS && faults.push(fault));
   const bots = new Set<string>();
-  /** Those that wait, as far as this game knows: others may have been taken by a request without an answer. */
+  /** Those that wait, as far as this game knows: a request without an answer may have taken others. */
   const waiting = new Map<string, Order>();
   const deleted = new Set<string>();
   let [made, rounds, claims, acts, compared] = [0, 0, 0, 0, 0];
@@ -61,7 +61,7 @@ export async function playOrders(game: OrderGame): Promise<OrderReport> {
     if (bot) bots.add(bot.id);
   }
 
-  /** One thing that an operator does; whatever it is about is none of the round's comparison. `held`: what bots have in hand. */
+  /** One change by an operator; the orders it touches are left out of the comparison of the round. `held`: the orders of bots. */
   async function act(held: readonly Held[], touched: Set<string>): Promise<void> {
     const busy = held.length > 0 ? dice.pick(held) : null;
     const idle = dice.pick([...bots]);
@@ -94,7 +94,7 @@ export async function playOrders(game: OrderGame): Promise<OrderReport> {
     } else if ((await calls.deleteOrder(order.id)) === 204) deleted.add(order.id);
   }
 
-  /** Everything of one moment; then whoever waited before it and still does must be behind all that were taken. */
+  /** Everything of one moment; then those that waited before it and still do must come after all that were taken. */
   async function round(most: number): Promise<void> {
     rounds += 1;
     const lostBefore = calls.lost();
@@ -114,7 +114,7 @@ export async function playOrders(game: OrderGame): Promise<OrderReport> {
       game.disturb(1 - (game.orders - made + waiting.size) / game.orders),
       ...asked,
       ...Array.from({ length: most }, newOrder),
-      // while others still claim, on what is being processed
+      // while others still claim, on orders in process
       ...asked
         .filter((_, n) => n % CLAIMS_PER_ACT === 0)
         .map((answered) => answered.then(() => act([...late, ...taken], touched))),
@@ -123,7 +123,7 @@ export async function playOrders(game: OrderGame): Promise<OrderReport> {
     for (const { id } of taken) waiting.delete(id);
     if (calls.lost() > lostBefore || touched.size > 0) await lookAgain();
     if (calls.lost() > lostBefore) return;
-    // one that was taken and came back in the same round, as its bot was set idle, was nobody's to overtake
+    // one that was taken and returned in the same round, when its bot was set idle, could not be overtaken
     const isOut = (id: string) => touched.has(id) || taken.some((order) => order.id === id);
     const first = before.filter(({ id }) => waiting.has(id) && !isOut(id)).toSorted(inTurn)[0];
     compared += taken.length;
@@ -158,7 +158,7 @@ export async function playOrders(game: OrderGame): Promise<OrderReport> {
       const open = (await calls.list()).filter(({ status }) => status !== 'COMPLETE');
       if (open.length === 0) break;
     }
-    // more than are taken at first, so that there is always a line
+    // more than are taken at first, so that some always wait
     await round(Math.min(left, rounds < 3 ? game.bots * 2 : game.bots));
     await game.elapse();
     await nobodyIsStuck();

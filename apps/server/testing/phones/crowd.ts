@@ -3,7 +3,7 @@ import { Dropped, Phone, Refused, type TestCertificate, testCertificate } from '
 import { Random } from '../torture/random.ts';
 
 /**
- * Phones with a bad network, and commands for them: connections break, answers come twice, commands are refused for now,
+ * Phones with a bad network, and commands for them: connections break, answers arrive twice, commands are refused for now,
  * certificates are renewed. In the end each command was done, each action says so, and no device is busy.
  */
 export interface CrowdOptions {
@@ -11,10 +11,10 @@ export interface CrowdOptions {
   readonly commandsEach: number;
   readonly seed: string;
   readonly issuer: TestCertificate;
-  /** Of the server as it is now: it may be killed and come back. */
+  /** Of the current server: it may be killed and started again. */
   readonly url: () => string;
   readonly operator: string;
-  /** Called now and then, with the part of all commands that is done. */
+  /** Called now and then, with the share of finished commands. */
   readonly onProgress?: (done: number) => void;
 }
 
@@ -23,7 +23,7 @@ export interface CrowdReport {
   readonly connections: number;
   /** Connections that the network or the server has broken. */
   readonly broken: number;
-  /** What is not as it should be; empty if all is well. */
+  /** What is wrong; empty if nothing is. */
   readonly faults: string[];
 }
 
@@ -31,7 +31,7 @@ interface Member {
   readonly phone: Phone;
   readonly deviceId: string;
   readonly random: Random;
-  /** Commands by their ids, and the actions that they are. */
+  /** Commands by their ids, with their actions. */
   readonly expected: Map<string, string>;
   readonly done: Set<string>;
 }
@@ -44,7 +44,7 @@ export async function playPhones(options: CrowdOptions): Promise<CrowdReport> {
   const dice = new Random(options.seed);
   let [connections, broken] = [0, 0];
 
-  /** Until it is answered: each request is one that may be sent again. */
+  /** Repeats until it is answered: each request can be repeated. */
   // biome-ignore lint/suspicious/noExplicitAny: whatever came
   async function call(method: string, path: string, body?: object, key?: string): Promise<any> {
     for (;;)
@@ -64,7 +64,7 @@ export async function playPhones(options: CrowdOptions): Promise<CrowdReport> {
       }
   }
 
-  /** What the network breaks is tried again; what the server refuses for good is a fault of the server. */
+  /** A request broken by the network is retried; a final refusal by the server is a fault of the server. */
   async function persist(work: () => Promise<unknown>): Promise<void> {
     for (;;)
       try {
@@ -86,7 +86,7 @@ export async function playPhones(options: CrowdOptions): Promise<CrowdReport> {
     const phone = new Phone({ by: random.pick(['signature', { header: 'x-client-cert' }] as const) });
     const identity = await testCertificate({ commonName: name, issuer, purposes: ['clientAuth'] });
     await persist(async () => {
-      // one that broke off may have been used up
+      // a request that broke off may have used it up
       const { url } = await call('POST', `/api/devices/${device.id}/mdm/enrolment`, {});
       await phone.enrol(url, { identity });
     });
@@ -114,7 +114,7 @@ export async function playPhones(options: CrowdOptions): Promise<CrowdReport> {
       await phone.tokenUpdate();
     }
     if (random.chance(0.05)) {
-      // as the profile has it for SCEP: by this name it is known as a certificate of this enrolment
+      // as in the profile for SCEP: the name makes it a certificate of this enrolment
       const commonName = new URL(phone.profile?.mdm.serverUrl as string).searchParams.get('e') as string;
       phone.identity = await testCertificate({ commonName, issuer, purposes: ['clientAuth'] });
       await persist(() => phone.authenticate());
@@ -143,7 +143,7 @@ export async function playPhones(options: CrowdOptions): Promise<CrowdReport> {
   await eachOf(members, async ({ deviceId, expected, phone }) => {
     const strangers = phone.channel.received.filter((one) => !expected.has(one.commandUuid));
     for (const { requestType } of strangers)
-      faults.push(`device ${deviceId} got a ${requestType} that nobody asked for`);
+      faults.push(`device ${deviceId} got a ${requestType} that was not queued`);
     for (const [uuid, id] of expected) {
       const { state } = await call('GET', `/api/actions/${id}`);
       if (state !== 'succeeded') faults.push(`command ${uuid} was done, and action ${id} is ${state}`);

@@ -10,9 +10,9 @@ import { playPhones } from './crowd.ts';
 import { nobodyCalls } from './nobody-calls.ts';
 
 /**
- * `npm run phones -- --phones 1000 --commands 5 --kills 5 --seed 7`: phones with a bad network against a server of its own process,
- * on a PostgreSQL server of its own, that is killed so many times. Ends with 0 if every command was done, no device is busy, and at no
- * kill a phone had something to fetch that nobody would have called it for.
+ * `npm run phones -- --phones 1000 --commands 5 --kills 5 --seed 7`: phones with a bad network, with a server in its own process, on
+ * its own PostgreSQL server, that is killed this many times. Exits with 0 if every command was done, no device is busy, and at each
+ * kill every phone with something to fetch had a push coming.
  */
 export async function main(argv: readonly string[]): Promise<number> {
   const { values } = parseArgs({
@@ -48,7 +48,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     ...{ APNS_URL: apns.url, APNS_CA: apns.ca, APNS_CERT: push.certificate, APNS_KEY: push.key },
   };
   const db = openPostgres({ url: cluster.url });
-  /** Of whatever the server had committed when it died. */
+  /** Of everything that the server had committed when it died. */
   const uncalled = () => nobodyCalls(db, 'muster');
   const lost: string[] = [];
   let server: Running | undefined;
@@ -74,7 +74,7 @@ export async function main(argv: readonly string[]): Promise<number> {
         killing = (async () => {
           await server?.stop('SIGKILL');
           for (const id of await uncalled())
-            lost.push(`after kill ${killed} nobody would ever call device ${id}`);
+            lost.push(`after kill ${killed} no push was coming for device ${id}`);
           server = await serve(settings);
           killing = null;
         })();
@@ -84,7 +84,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     const { commands, connections, broken } = report;
     const faults = [
       ...[...report.faults, ...lost],
-      ...(await uncalled()).map((id) => `nobody would ever call device ${id}`),
+      ...(await uncalled()).map((id) => `no push was coming for device ${id}`),
     ];
     say(
       `${values.phones} phones, ${commands} commands, ${connections} connections, ${broken} broken, ${killed} kills`,

@@ -1,8 +1,8 @@
 import type { Engine, Queryable } from '@muster/engine';
 
 /**
- * Phones for which something is unfinished, and that nobody will ever push: they are neither in the ledger nor watched. There is
- * none at any moment, whatever was committed last. Whoever asks for no push has none: such are not among the phones of a test.
+ * Phones with unfinished work that no push will ever announce: they are neither in the ledger nor watched. There must be none at any
+ * moment, whatever was committed last. Commands queued without a push are not part of these tests.
  */
 export async function nobodyCalls(client: Queryable, s: Engine['schema']): Promise<string[]> {
   const { rows } = await client.query({

@@ -4,7 +4,7 @@ import { readConfig } from '../../src/config.ts';
 import { type Server, startServer } from '../../src/main.ts';
 import { type CrashableDatabase, crashable } from '../crashable-database.ts';
 
-/** The real server over HTTP, on a database whose client may die, by a clock that moves only when told to. */
+/** The real server over HTTP, on a database whose client may die, with a clock that moves only when told to. */
 const OPERATOR = 'operator-token-of-the-task-game-0123456789';
 const DUTIES = ['end-leases', 'make-due', 'expire', 'end-stale', 'advance-tasks', 'fold-task-counts'];
 
@@ -17,7 +17,7 @@ export interface Answer {
 export interface GameHouse {
   readonly clock: TestClock;
   readonly crash: CrashableDatabase;
-  /** Null: nobody answered, because the server died over it. */
+  /** Null: no answer, because the server died during the request. */
   call(method: string, path: string, body?: unknown, token?: string): Promise<Answer | null>;
   pass(ms: number): Promise<void>;
   /** A dead server is replaced by a new one on the same database. */

@@ -1,8 +1,8 @@
 import type { Queryable } from '@muster/engine';
 
 /**
- * What holds at any time, whatever was done, read from the tables by statements of their own: nothing here uses what the
- * door keeps for itself, except to compare it.
+ * Invariants that hold at any time, read from the tables with separate statements: nothing here uses what the door stores for
+ * itself, except to compare it.
  */
 const OPEN = `(select t.task_id from muster.tasks t where t.tenant_id = 1 and t.ended_at is null order by t.task_id limit 1)`;
 const ELIGIBLE = `d.tenant_id = 1 and d.deleted_at is null and d.state = 'ok' and d.absent_since is null`;
@@ -11,7 +11,7 @@ async function rowsOf(client: Queryable, text: string, ...values: unknown[]) {
   return (await client.query({ text, values })).rows;
 }
 
-/** Each task's counts are those of a recount of its devices, and add up to its total. */
+/** The counts of each task equal a recount of its devices, and add up to its total. */
 async function wrongCounts(client: Queryable): Promise<string[]> {
   const rows = await rowsOf(
     client,
@@ -46,7 +46,7 @@ async function wrongCounts(client: Queryable): Promise<string[]> {
   ];
 }
 
-/** One row per device of a task; one lease per device; running are only devices of tasks that are unfinished. */
+/** One row per device of a task; one lease per device; only devices of unfinished tasks are running. */
 async function wrongRows(client: Queryable): Promise<string[]> {
   const twice = await rowsOf(
     client,
@@ -97,12 +97,12 @@ export async function pcFacts(client: Queryable, pcId: string): Promise<PcFacts>
   return row;
 }
 
-/** The task of what was just handed out is the active one: it is unfinished now, so no older one may be. */
+/** The task of a device that was just handed out is the active one: it is unfinished now, and no older one is. */
 export async function activeTaskId(client: Queryable): Promise<string | null> {
   return (await rowsOf(client, `select ${OPEN} as id`))[0].id;
 }
 
-/** Devices that a PC with a free slot has just asked for and did not get, although nothing is in their way. */
+/** Devices that a PC with a free slot has just asked for and did not get, although nothing prevents it. */
 export async function starved(client: Queryable, pcId: string, now: Date): Promise<string[]> {
   const { running, target } = await pcFacts(client, pcId);
   if (running >= target) return [];

@@ -6,7 +6,7 @@ import { activeTaskId, brokenNow, pcFacts, starved } from './invariants.ts';
 
 /**
  * Random tasks, PCs, devices, completions, failures, timeouts, cancels, moves and crashes, over HTTP; after every step all
- * that must hold is checked. Ends with what was found wrong, or with nothing once every task has ended.
+ * invariants are checked. Returns what was wrong, or nothing once every task has ended.
  */
 interface Pc {
   readonly id: string;
@@ -103,7 +103,7 @@ function createGame(inner: Database, house: GameHouse, die: Die) {
     if (answer?.status === 201) tasks.push(answer.body.id);
   }
 
-  /** What a claim brought is checked against the tables as they are right after it. */
+  /** The claimed devices are checked against the tables right after the claim. */
   async function took(pc: Pc, body: { taskDevices?: Omit<Held, 'pc'>[] } | undefined): Promise<void> {
     const got = body?.taskDevices ?? [];
     if (got.length === 0) return;
@@ -278,7 +278,7 @@ function createGame(inner: Database, house: GameHouse, die: Die) {
       return name;
     },
 
-    /** Nothing is stuck: runners that do their work bring every task to its end. */
+    /** Nothing is stuck: runners that do their work finish every task. */
     async finish(): Promise<string[]> {
       house.crash.revive();
       for (let round = 0; round < 400; round += 1) {
@@ -296,7 +296,7 @@ function createGame(inner: Database, house: GameHouse, die: Die) {
         await house.pass(round % 4 === 3 ? 20 * MINUTE : MINUTE);
       }
       const violations: string[] = [];
-      // numbers of events are larger than JSON's
+      // numbers of events do not fit into a JSON number
       const written = (_: string, value: unknown) => (typeof value === 'bigint' ? String(value) : value);
       await checkInstallation(inner, {
         onViolation: (found) => void violations.push(JSON.stringify(found, written)),

@@ -5,8 +5,8 @@ import type { CallLog } from './call-log.ts';
 import type { Random } from './random.ts';
 
 /**
- * An application that shares the database: it queues actions in transactions of its own, keeps them open for a while,
- * and commits or rolls back. What it rolled back must never show up; the feed must neither skip what it commits late.
+ * An application that shares the database: it queues actions in its own transactions, keeps them open for a while, and commits or
+ * rolls back. Rolled-back ones must never show up, and the feed must not skip ones that commit late.
  */
 export interface Applied {
   readonly mark: number;

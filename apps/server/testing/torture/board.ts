@@ -1,9 +1,9 @@
-/** What the clients know in common: the lanes, and some actions that somebody was told of. */
+/** What the clients share: the lanes, and some actions that were acknowledged to one of them. */
 const MOST = 400;
 
 export interface Board {
   readonly lanes: readonly string[];
-  /** A number that goes into one payload. */
+  /** A number for one payload. */
   nextMark(): number;
   add(id: string, lane: string): void;
   some(at: number): { id: string; lane: string } | undefined;

@@ -1,8 +1,8 @@
 import { createWriteStream, type WriteStream } from 'node:fs';
 
 /**
- * Every call of every client, with its beginning, its end and what it was told; in memory for the checker and as JSON
- * lines for people. One counter runs over all of them: a call that ended before another began has the smaller number.
+ * Every call of every client, with its start, its end and its answer; in memory for the checker and as JSON lines for people. One
+ * counter numbers all of them: a call that ended before another began has the smaller number.
  */
 export type Op = 'enqueue' | 'claim' | 'report' | 'extend' | 'release' | 'cancel';
 
@@ -11,13 +11,13 @@ export interface Call {
   readonly client: string;
   readonly node: number;
   readonly op: Op;
-  /** The action, as far as the call names one. */
+  /** The action, if the call names one. */
   readonly id: string | null;
   readonly lane: string;
   body: Readonly<Record<string, unknown>>;
   readonly key: string | null;
   readonly begun: number;
-  /** Null: still under way. */
+  /** Null: still running. */
   ended: number | null;
   /** Null: the outcome is unknown; the call may have been carried out, and may still be. */
   status: number | null;
@@ -67,17 +67,17 @@ export class CallLog {
     return call;
   }
 
-  /** A line beside the calls: what the conductor did. */
+  /** A line between the calls: what the conductor did. */
   note(line: Record<string, unknown>): void {
     this.#file?.write(`${JSON.stringify(line)}\n`);
   }
 
-  /** Resolves when so many more calls have ended, whatever their outcome. The measure of time of the whole test. */
+  /** Resolves when this many more calls have ended, with any outcome. This is how the test measures time. */
   more(calls: number): Promise<void> {
     return new Promise((done) => this.#waiting.add({ left: calls, isAnswered: false, done }));
   }
 
-  /** The same for calls that got an answer: on a slow machine a server that starts is asked in vain for long. */
+  /** The same for answered calls: on a slow machine, a starting server leaves calls unanswered for long. */
   answered(calls: number): Promise<void> {
     return new Promise((done) => this.#waiting.add({ left: calls, isAnswered: true, done }));
   }

@@ -3,14 +3,14 @@ import { type Evidence, groupBy } from './evidence.ts';
 import { type Finding, finding } from './finding.ts';
 import { eventOf, handedOut, isAccepted } from './told.ts';
 
-/** What workers and operators were told, against the history and against what others were told. */
+/** The answers to workers and operators, compared with the history and with the answers to others. */
 export function checkAnswers(evidence: Evidence): Finding[] {
   return [...reports(evidence), ...refusals(evidence), ...handOuts(evidence), ...cancels(evidence)];
 }
 
 const attemptOf = (call: Call) => Number(call.body.attempt);
 
-/** Every accepted report ended exactly one attempt, once, and what it said stays. */
+/** Every accepted report ended exactly one attempt, once, and its result stays. */
 function reports({ calls, eventsOf, history }: Evidence): Finding[] {
   const accepted = calls.filter((call) => isAccepted(call) && eventOf(call) !== null);
   return [...groupBy(accepted, (call) => `${call.id} ${attemptOf(call)}`).values()].flatMap((same) => {
@@ -25,7 +25,7 @@ function reports({ calls, eventsOf, history }: Evidence): Finding[] {
       if (count > 1)
         found.push(finding('G15', id, `${type} ended attempt ${attempt} of action ${id} ${count} times`));
     }
-    // Two different reports of one attempt: only a success that came after a release (G18).
+    // two different reports of one attempt: only a success that came after a release (G18)
     const late = ends.some((event) => event.type === 'SUCCEEDED' && event.reason === 'LATE');
     if (said.size > 1 && !(said.size === 2 && said.has('RELEASED') && said.has('SUCCEEDED') && late))
       found.push(
@@ -44,7 +44,7 @@ function reports({ calls, eventsOf, history }: Evidence): Finding[] {
   });
 }
 
-/** A refused report is on record, was not accepted before, and brings nothing of the same action. */
+/** A refused report is recorded, was not accepted before, and returns nothing of the same action. */
 function refusals({ calls, eventsOf }: Evidence): Finding[] {
   const found: Finding[] = [];
   const acceptedAt = new Map<string, number>();
@@ -76,7 +76,7 @@ interface HandOut {
   readonly call: Call;
 }
 
-/** An attempt is in one worker's hands, who was handed it once and may get it again; attempts only grow. */
+/** An attempt has one worker, which got it once and may get it again; attempts only grow. */
 function handOuts({ calls, asked, eventsOf }: Evidence): Finding[] {
   const all = calls.flatMap((call) => handedOut(call).map((action): HandOut => ({ ...action, call })));
   const found: Finding[] = [];
@@ -97,7 +97,7 @@ function handOuts({ calls, asked, eventsOf }: Evidence): Finding[] {
       found.push(finding('G30', id, `attempt ${attempt} was given again ${again.length} times`));
   }
   for (const same of groupBy(all, ({ id }) => id).values()) {
-    // the highest attempt that was known to somebody when a call began
+    // the highest attempt that any client knew when a call began
     const byEnd = [...same].sort((a, b) => (a.call.ended ?? 0) - (b.call.ended ?? 0));
     for (const { id, attempt, call } of same) {
       const known = byEnd.filter((one) => (one.call.ended ?? 0) < call.begun).at(-1);
@@ -110,7 +110,7 @@ function handOuts({ calls, asked, eventsOf }: Evidence): Finding[] {
   return found;
 }
 
-/** A running action that is to be cancelled is never tried again. */
+/** A running action with a requested cancel is never retried. */
 function cancels({ calls, eventsOf }: Evidence): Finding[] {
   return calls.flatMap((call): Finding[] => {
     if (call.op !== 'cancel' || call.answer?.outcome !== 'requested') return [];

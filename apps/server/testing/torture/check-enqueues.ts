@@ -2,7 +2,7 @@ import type { Call } from './call-log.ts';
 import { type Asked, type Evidence, groupBy } from './evidence.ts';
 import { type Finding, finding } from './finding.ts';
 
-/** Nothing is invented, nothing is made twice, everybody is told of his own action, and superseded ones are gone. */
+/** No action is invented or created twice, every caller gets its own action, and superseded ones are gone. */
 export function checkEnqueues(evidence: Evidence): Finding[] {
   return [...creations(evidence), ...answers(evidence), ...superseding(evidence)];
 }
@@ -27,7 +27,7 @@ function creations({ asked, calls, applied }: Evidence): Finding[] {
     const { id, lane } = same[0] as Asked;
     const number = Number(mark);
     if (lanes.get(number) !== lane)
-      found.push(finding('G35', id, `action ${id} in ${lane} was asked for by nobody`));
+      found.push(finding('G35', id, `no client asked for action ${id} in ${lane}`));
     if (rolledBack.has(number))
       found.push(finding('G48', id, `action ${id} is there, and its transaction was rolled back`));
     if (same.length > 1)
@@ -64,7 +64,7 @@ function answers({ asked, calls }: Evidence): Finding[] {
   return found;
 }
 
-/** One that was acknowledged before another of the same key was begun has been handed out or is gone before that comes. */
+/** One acknowledged before another of the same key was sent has been handed out or is gone before that one comes. */
 function superseding({ asked, calls, eventsOf }: Evidence): Finding[] {
   const made = calls.filter((call) => call.op === 'enqueue' && call.status === 201 && call.body.supersede);
   const lines = groupBy(made, (call) => `${call.lane} ${(call.body.supersede as { key: string }).key}`);

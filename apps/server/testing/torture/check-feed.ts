@@ -2,10 +2,10 @@ import type { HistoryEvent } from '@muster/engine/testing';
 import type { SeenEvent } from './feed-reader.ts';
 import { type Finding, finding } from './finding.ts';
 
-/** Written without the lock of the lane, so beside what happens there at the same moment they have no order. */
+/** Written without the lock of the lane: these have no order relative to other events of that moment. */
 const NOTES: readonly string[] = ['ACKED', 'LATE'];
 
-/** One cursor, over all crashes: every event once, none that is not there, CREATED before what follows from it. */
+/** One cursor over all crashes: every event once, none that does not exist, CREATED first. */
 export function checkFeed(seen: readonly SeenEvent[], events: readonly HistoryEvent[]): Finding[] {
   const found: Finding[] = [];
   const shown = new Set<string>();

@@ -7,7 +7,7 @@ import { checkTold } from './check-told.ts';
 import type { Evidence } from './evidence.ts';
 import { type Finding, finding } from './finding.ts';
 
-/** Which promises were broken in a round, each with the history of an action that shows it. */
+/** The promises that a round broke, each with the history of an action that shows it. */
 export async function checkRound(db: Database, evidence: Evidence): Promise<Finding[]> {
   const found: Finding[] = [
     ...evidence.faults.map((text) => finding('G36', null, text)),
@@ -16,7 +16,7 @@ export async function checkRound(db: Database, evidence: Evidence): Promise<Find
     ...checkAnswers(evidence),
     ...checkFeed(evidence.seen, evidence.history.events),
   ];
-  // What users can run goes another way through the same tables, and must not find more or less there.
+  // `muster check` reads the same tables in another way, and must find neither more nor less
   await checkInstallation(db, { onViolation: (violation) => found.push(violation) });
   const once = new Map(found.map((one) => [`${one.promise} ${one.text}`, one]));
   return [...once.values()].map(({ promise, actionId, text }) => ({

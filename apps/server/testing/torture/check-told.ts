@@ -3,15 +3,15 @@ import type { Evidence } from './evidence.ts';
 import { type Finding, finding } from './finding.ts';
 import { eventOf, handedOut, isAccepted } from './told.ts';
 
-/** The engine's own checker over history and tables, told what callers were told; and nothing may be left unfinished. */
+/** The engine's own checker over history and tables, with the answers to callers; and nothing may be left unfinished. */
 export function checkTold(evidence: Evidence): Finding[] {
   return [...checkHistory(evidence.history, toldLog(evidence)), ...unfinished(evidence)];
 }
 
-/** What the engine's checker wants to know of what callers were told. */
+/** The answers to callers, in the form of the engine's checker. */
 function toldLog({ calls, applied }: Evidence): CallLog {
   const log = createCallLog();
-  // The first try of a key may have done it; only the answer says that somebody knows.
+  // the first try of a key may have created it; only an answer proves that a caller knows
   const firstTry = new Map<string, number>();
   const known = new Set<string>();
   for (const call of calls) {
@@ -39,7 +39,7 @@ function toldLog({ calls, applied }: Evidence): CallLog {
   return log;
 }
 
-/** Nobody disturbed any more, and every lane was asked again and again: what is left now is stuck. */
+/** Without disturbances, and after every lane was asked again and again: what is left now is stuck. */
 function unfinished({ history }: Evidence): Finding[] {
   return [...history.actions.values()]
     .filter((action) => action.ended === null)

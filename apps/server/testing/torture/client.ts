@@ -3,10 +3,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Call, CallLog, NewCall } from './call-log.ts';
 import type { Random } from './random.ts';
 
-/** One client on the outside: sends a call to a node through its proxy and writes down what it was told, if anything. */
+/** An outside client: sends a call to a node through its proxy and records the answer, if any. */
 const PATIENCE_MS = 1_500;
 const SOCKETS = 4;
-/** After a call without an answer, doubled with every further one. */
+/** After a call without an answer, doubled each time. */
 const SHORTEST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 400;
 
@@ -52,7 +52,7 @@ export class Client {
     const begun = this.#log.begin({ key: null, ...call, client: this.name, node });
     try {
       const { status, text } = await this.#send(node, 'POST', path, call.body, call.key);
-      // What the server could not do, or could not say whether it did, is unknown; so is half an answer.
+      // a server error, MUSTER_NO_ANSWER and half an answer are unknown outcomes
       if (status >= 500) throw new Error(`${status} ${text}`);
       const answer = JSON.parse(text);
       this.#inVain = 0;
@@ -66,7 +66,7 @@ export class Client {
     }
   }
 
-  /** Beside the calls that are checked; null: no answer, or none that says what became of it. */
+  /** A call that is not checked; null: no answer, or one without an outcome. */
   async ask(
     method: string,
     path: string,

@@ -4,8 +4,8 @@ import type { Random } from './random.ts';
 import type { Act, ActTools } from './stage.ts';
 
 /**
- * Disturbs the installation at random moments, measured in calls and not in time. The acts come in shuffled packs, so
- * that a run of as many disturbances as there are acts has seen every one of them.
+ * Disturbs the installation at random moments, measured in calls and not in time. The acts come in shuffled packs, so a run with as
+ * many disturbances as there are acts has every one of them.
  */
 const LONGEST_DELAY_MS = 25;
 

@@ -1,6 +1,6 @@
 import type { RoundResult } from './round.ts';
 
-/** What a round has come to, as lines for people. */
+/** The summary of a round, as lines for people. */
 const MOST_SHOWN = 20;
 
 export function describeRound(result: RoundResult): string[] {

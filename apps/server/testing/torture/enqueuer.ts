@@ -1,7 +1,7 @@
 import type { Board } from './board.ts';
 import type { Client } from './client.ts';
 
-/** Queues actions of every sort. With a key it asks until it is answered; without one it never asks twice. */
+/** Queues actions of every kind. With a key it repeats until it is answered; without one it never does. */
 const SORTS = { plain: 45, keyed: 22, urgent: 10, delayed: 8, replacing: 8, keeping: 7 } as const;
 const MOST_TRIES = 25;
 

@@ -4,7 +4,7 @@ import type { Applied } from './application.ts';
 import type { Call } from './call-log.ts';
 import type { SeenEvent } from './feed-reader.ts';
 
-/** Everything that is held against each other after a round. */
+/** Everything that is compared after a round. */
 export interface Evidence {
   readonly history: History;
   readonly eventsOf: (actionId: string) => readonly HistoryEvent[];
@@ -12,11 +12,11 @@ export interface Evidence {
   readonly calls: readonly Call[];
   readonly applied: readonly Applied[];
   readonly seen: readonly SeenEvent[];
-  /** Servers that ended by themselves. */
+  /** Servers that ended on their own. */
   readonly faults: readonly string[];
 }
 
-/** What was asked for, as the tables have it. The mark is the number that a client put into one payload. */
+/** The requested actions, as in the tables. The mark is the number that a client put into one payload. */
 export interface Asked {
   readonly id: string;
   readonly mark: number;

@@ -2,8 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { FeedPage } from '@muster/engine';
 
 /**
- * Reads the event feed during the whole test and keeps its cursor, whatever crashes meanwhile. A page that did not
- * arrive is asked for again with the same cursor.
+ * Reads the event feed during the whole test with one cursor, whatever crashes meanwhile. A page that did not arrive is requested
+ * again with the same cursor.
  */
 export interface SeenEvent {
   readonly eventId: string;
@@ -34,7 +34,7 @@ export class FeedReader {
     this.#done = this.#run();
   }
 
-  /** Reads what is left; everything must be committed or rolled back by now. */
+  /** Reads the rest; everything must be committed or rolled back by now. */
   async finish(): Promise<void> {
     this.#stopped = true;
     await this.#done;

@@ -1,4 +1,4 @@
-/** A promise that was broken, and how it shows. */
+/** A broken promise, and the evidence. */
 export interface Finding {
   /** Its number in docs/guarantees.md. */
   readonly promise: string;

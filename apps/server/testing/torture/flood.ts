@@ -3,13 +3,13 @@ import { finding } from './finding.ts';
 import type { Act } from './stage.ts';
 
 /**
- * Far more than a server can hold while its database stands still. Whoever cannot be served must hear so; a server that
- * takes it all in dies of it, which its supervisor reports.
+ * Far more than a server can hold while its database stands still. A call that cannot be served must be refused; a server that
+ * accepts everything dies of it, which its supervisor reports.
  */
 const CALLS = 2_500;
 const BYTES = 100_000;
 const LANES = 20;
-/** On a busy machine it takes longer until all of it has arrived: it stays frozen until the first was refused. */
+/** On a busy machine it takes longer until everything has arrived: the database stays frozen until the first refusal. */
 const LONGEST_MS = 120_000;
 
 export function flood(options: { freeze(): void; thaw(): void; ms: number }): Act {
@@ -43,6 +43,6 @@ export function flood(options: { freeze(): void; thaw(): void; ms: number }): Ac
     thawed = true;
     options.thaw();
     await Promise.all(calls);
-    if (refused === 0) on.found(finding('G36', null, 'nobody was refused while the database stood still'));
+    if (refused === 0) on.found(finding('G36', null, 'no call was refused while the database stood still'));
   };
 }

@@ -6,8 +6,8 @@ import { describeRound } from './describe-round.ts';
 import { type RoundResult, runRound } from './round.ts';
 
 /**
- * `npm run torture`: rounds, each on an installation of its own, until the time is over. The number of a round is part of
- * its seed, so `--seed 7 --from 12 --rounds 1` plays the twelfth again.
+ * `npm run torture`: rounds, each on a new installation, until the time is up. The number of a round is part of its seed, so
+ * `--seed 7 --from 12 --rounds 1` plays the twelfth again.
  */
 type DatabaseName = 'postgres' | 'embedded';
 

@@ -11,7 +11,7 @@ import { type Act, connectionActs, killAndStart, type Stage } from './stage.ts';
 import { TcpProxy } from './tcp-proxy.ts';
 import { revokeWhileWaiting, wakesUp } from './wake-acts.ts';
 
-/** Two nodes on one PostgreSQL server of their own, each behind a proxy, and so is the database. */
+/** Two nodes on their own PostgreSQL server, each behind a proxy, and so is the database. */
 export async function postgresStage(folder: string): Promise<Stage> {
   const cluster = await startCluster({ settings: { max_connections: 100, shared_buffers: '64MB' } });
   const line = await TcpProxy.start();
@@ -98,7 +98,7 @@ function killing(nodes: readonly ServerNode[]): Record<string, Act> {
   };
 }
 
-/** A claim waits at the second node, and what comes at the first one during the disturbance is for it. */
+/** A claim waits at the second node; the action for it is queued at the first one during the disturbance. */
 function wakeActs(cluster: Cluster, line: TcpProxy): Record<string, Act> {
   return {
     'cut the listeners': wakesUp({

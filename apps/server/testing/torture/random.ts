@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** Decisions that a seed repeats. Each part of the test has a die of its own, so that one does not disturb another. */
+/** Decisions that a seed repeats. Each part of the test has its own generator, so that one does not affect another. */
 export class Random {
   readonly #seed: string;
   #state: number;
@@ -36,7 +36,7 @@ export class Random {
     return list[this.int(0, list.length - 1)] as T;
   }
 
-  /** One of the words, as often as its weight says. */
+  /** One of the words, by weight. */
   weighted<W extends string>(weights: Readonly<Record<W, number>>): W {
     const entries = Object.entries(weights) as [W, number][];
     let left = this.next() * entries.reduce((sum, [, weight]) => sum + weight, 0);

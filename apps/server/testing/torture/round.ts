@@ -18,8 +18,8 @@ import type { Stage } from './stage.ts';
 import { finish, type Held, work } from './worker.ts';
 
 /**
- * One round: an installation of its own, clients on the outside, disturbances; then quiet, everything is worked off, and
- * the checker reads what the clients were told, what the feed has shown and what the tables say.
+ * One round: a new installation, clients, disturbances; then quiet, all work is finished, and the checker compares the answers to the
+ * clients, the feed and the tables.
  */
 export interface RoundOptions {
   readonly database: 'postgres' | 'embedded';
@@ -27,12 +27,12 @@ export interface RoundOptions {
   readonly disturbances: number;
   /** On average, between two disturbances. */
   readonly callsBetween: number;
-  /** Where the calls and the logs of the servers are kept. */
+  /** The folder for the calls and the logs of the servers. */
   readonly folder: string;
   readonly clients?: Partial<typeof CLIENTS>;
-  /** How often every lane is asked at the end before what is still there counts as stuck. */
+  /** How often every lane is asked at the end before remaining work counts as stuck. */
   readonly mostSweeps?: number;
-  /** With the acts that take their time. */
+  /** With the acts that take long. */
   readonly slow?: boolean;
 }
 
@@ -40,7 +40,7 @@ export interface RoundResult {
   readonly disturbances: ReadonlyMap<string, number>;
   /** How often a server was killed. */
   readonly kills: number;
-  /** How often the database or sessions of it were. */
+  /** How often the database, or sessions of it, were killed. */
   readonly crashes: number;
   readonly calls: number;
   readonly unknown: number;
@@ -126,7 +126,7 @@ export async function playRound(
   } finally {
     chaos = false;
   }
-  // Whoever waits for more calls gets them from the workers that clear up.
+  // clients that wait for more calls get them from the workers that clear up
   const workers = clients.filter(({ name }) => name.startsWith('worker'));
   await Promise.all([...running, clearUp(workers, lanes, stage, options.mostSweeps ?? MOST_SWEEPS)]);
   await feed.finish();
@@ -155,7 +155,7 @@ export async function playRound(
   }
 }
 
-/** Works off what is there. Retries wait for seconds, so a lane that is empty now is asked again. */
+/** Finishes all work. Retries wait for seconds, so an empty lane is asked again. */
 async function clearUp(
   workers: readonly Client[],
   lanes: readonly string[],

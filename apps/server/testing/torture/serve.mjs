@@ -1,5 +1,5 @@
-// The server as it is built, with one thing beside it: the event feed on a port of its own, because the embedded
-// database cannot be read by anybody but its server. Plain JavaScript, so that it starts as fast as the real one.
+// The server as built, plus the event feed on a separate port, because only the server can read an embedded database. Plain
+// JavaScript, so that it starts as fast as the real one.
 
 import { createServer } from 'node:http';
 import { readConfig } from '../../dist/config.js';
@@ -29,7 +29,7 @@ feed.listen(0, '127.0.0.1', () => {
   process.stdout.write(`ready ${JSON.stringify({ http: Number(new URL(server.url).port), feed: port })}\n`);
 });
 
-// Whoever started this is gone: nobody would ever stop it.
+// The parent process is gone, so this one would never be stopped.
 process.stdin.resume().on('close', () => process.exit(1));
 
 process.on('SIGTERM', () => {

@@ -6,18 +6,18 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { TORTURE } from '../programs.ts';
 import { TcpProxy } from './tcp-proxy.ts';
 
-/** A server as users run it: a process of its own, here behind a proxy that stays when the process does not. */
+/** A server as users run it: its own process, here behind a proxy that survives it. */
 export interface ServerNode {
   readonly proxy: TcpProxy;
   readonly running: boolean;
   start(): Promise<void>;
-  /** Starts it and kills it so many milliseconds later, most likely while it is opening its database. */
+  /** Starts it and kills it this many milliseconds later, most likely while it opens its database. */
   startAndKill(afterMs: number): Promise<void>;
   /** As `kill -9` does it. */
   kill(): Promise<void>;
   /** As an operator does it. */
   stop(): Promise<void>;
-  /** It stands still, as a machine does that is moved or has no memory left. */
+  /** Suspended, like a machine that is migrated or out of memory. */
   freeze(): void;
   thaw(): void;
   /** How often it was killed. */
@@ -28,7 +28,7 @@ export interface ServerNode {
   readonly feedPort: number | null;
 }
 
-/** A small machine: a server that holds more than it can carry ends by itself, which is a finding. */
+/** A small heap: a server that accepts more than it can hold ends on its own, which is a finding. */
 const HEAP_MB = 384;
 const PATIENCE_MS = 60_000;
 const MOST_STARTS = 10;
@@ -62,7 +62,7 @@ export async function createServerProcess(options: {
       child = undefined;
       proxy.aimAt(null);
       faults.push(`${options.name} ended by itself (${signal ?? code}); see ${log}`);
-      void startOnce(); // as whoever supervises it would
+      void startOnce(); // as a supervisor would
     });
     return true;
   }
@@ -96,7 +96,7 @@ export async function createServerProcess(options: {
       return child !== undefined;
     },
     async start() {
-      // While the database is away a start may fail; whoever supervises a server tries again.
+      // while the database is away a start may fail; a supervisor would try again
       for (let n = 1; n <= MOST_STARTS; n += 1) if (await startOnce()) return;
       throw new Error(`${options.name} does not start; see ${log}`);
     },

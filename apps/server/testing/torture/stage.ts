@@ -5,34 +5,34 @@ import type { Finding } from './finding.ts';
 import type { Random } from './random.ts';
 import type { ServerNode } from './server-process.ts';
 
-/** One installation to be tortured: its nodes, what can be done to it, and a way to look into it afterwards. */
+/** One installation under test: its nodes, the acts against it, and a way to read it afterwards. */
 export interface Stage {
   readonly nodes: readonly ServerNode[];
   readonly token: string;
-  /** What the conductor may do, by name. */
+  /** The acts of the conductor, by name. */
   readonly acts: Readonly<Record<string, Act>>;
-  /** What takes its time; only in long runs. */
+  /** Slow acts, only in long runs. */
   readonly slowActs?: Readonly<Record<string, Act>>;
   /** How often the database, or sessions of it, were ended. */
   crashes?(): number;
   readonly readFeed: ReadFeed;
-  /** For an application that shares the database; null where nobody can. */
+  /** For an application that shares the database; null if none can. */
   readonly applicationUrl: string | null;
   /** The database without its servers, which are stopped by then. */
   open(): Promise<Database>;
   close(): Promise<void>;
 }
 
-/** Resolves when it is over. */
+/** Resolves when it is done. */
 export type Act = (on: ActTools) => Promise<void>;
 
 export interface ActTools {
   readonly random: Random;
-  /** Waits for so many calls of others. */
+  /** Waits for this many calls of others. */
   readonly later: (calls: number) => Promise<void>;
-  /** A client of the act's own; its calls are checked like all others. */
+  /** A client only for the act; its calls are checked like all others. */
   client(name: string, more?: { token?: string; sockets?: number; patienceMs?: number }): Client;
-  /** A lane that nobody else uses. */
+  /** A lane that no other client uses. */
   newLane(): string;
   nextMark(): number;
   readonly nodes: number;

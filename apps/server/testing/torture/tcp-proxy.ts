@@ -2,14 +2,14 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
 /**
- * A TCP proxy that misbehaves when told to. Whoever connects reaches the target as it is at that moment.
+ * A TCP proxy that misbehaves on command. A new connection goes to the current target.
  *
- *   cut()            every connection breaks, here and now
+ *   cut()            every connection breaks at once
  *   cutHalfWay(n)    every connection passes n more bytes of an answer and then breaks
- *   mute()           what is sent arrives, every answer is lost
- *   hold()           half-open: connections stay, new ones are taken, and nothing gets through
- *   strand()         the same for the connections that are there; new ones work
- *   release()        what was held or mute breaks, as it does when a dead peer is found out
+ *   mute()           requests arrive, every answer is lost
+ *   hold()           half-open: connections stay, new ones are accepted, and nothing gets through
+ *   strand()         the same for existing connections; new ones work
+ *   release()        held and muted connections break, as when a dead peer is detected
  */
 export class TcpProxy {
   readonly #server: Server;
@@ -32,7 +32,7 @@ export class TcpProxy {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** Null: nobody is there, connections are refused as well as a proxy can. */
+  /** Null: there is no target, and connections are refused as well as a proxy can. */
   aimAt(port: number | null): void {
     this.#target = port;
   }
@@ -97,7 +97,7 @@ class Pair {
     for (const socket of [inside, outside]) {
       socket.setNoDelay(true);
       socket.on('error', () => this.end());
-      // A peer that is gone is not heard of while the connection is held: that is what half-open means.
+      // while the connection is held, the end of its peer is not passed on: that is what half-open means
       socket.on('close', () => {
         if (!this.held) this.end();
       });
@@ -136,7 +136,7 @@ class Pair {
   #pass(from: Socket, to: Socket, bytes: Buffer): void {
     if (this.held || to.destroyed) return;
     if (this.left <= 0) {
-      // what was let through arrives, then the line is dead
+      // the bytes that were let through arrive, then the connection is dead
       to.end(bytes);
       setImmediate(() => this.end());
       return;

@@ -4,11 +4,11 @@ import type { Act, ActTools } from './stage.ts';
 import { handedOut } from './told.ts';
 
 /**
- * Whoever waits hears of what is there. A claim is parked on a lane of its own, then comes the disturbance, and in the
- * middle of it an action: the claim must bring it, and not only its successor.
+ * A waiting claim gets an action that is queued meanwhile. A claim is parked on its own lane, then comes the disturbance,
+ * and in the middle of it an action: this claim must return it, not only the next one.
  */
 const WAIT_SECONDS = 25;
-/** As long as a wake-up may take after everything is over; an answer that came sooner proves nothing. */
+/** How long a wake-up may take after the disturbance has ended; an earlier answer proves nothing. */
 const GRACE_MS = 2_000;
 const MOST_TRIES = 60;
 
@@ -18,7 +18,7 @@ export interface WakeAct {
   during(enqueue: () => Promise<void>, on: ActTools): Promise<void>;
 }
 
-/** Queues an action with a key until somebody says that it is there. */
+/** Queues an action with a key until it is acknowledged. */
 async function enqueueSurely(on: ActTools, lane: string, node: number): Promise<void> {
   const client = on.client(`${lane}-enqueuer`);
   const mark = on.nextMark();
@@ -52,7 +52,7 @@ export function wakesUp({ sameNode = false, during }: WakeAct): Act {
   };
 }
 
-/** Who is not let in any more gets nothing, also if he came before. */
+/** A revoked token gets nothing more, not even for a claim that was waiting before. */
 export const revokeWhileWaiting: Act = async (on) => {
   const lane = on.newLane();
   const door = on.client(`${lane}-operator`);

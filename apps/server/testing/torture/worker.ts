@@ -3,8 +3,8 @@ import type { Call } from './call-log.ts';
 import type { Client } from './client.ts';
 
 /**
- * A worker that claims and reports, now and then badly: it forgets what it has, asks again for an answer it did not get,
- * reports twice, late, or an attempt that is not its own any more.
+ * A worker that claims and reports, sometimes badly: it forgets what it holds, asks again for a lost answer, reports twice,
+ * late, or for an attempt that is no longer its own.
  */
 export interface Held {
   readonly id: string;
@@ -70,7 +70,7 @@ async function claim(client: Client, lane: string, wait?: number): Promise<Held 
   for (let tries = 0; tries < MOST_TRIES; tries += 1) {
     const call = await client.call(`/api/lanes/${lane}/claim`, { op: 'claim', id: null, lane, body });
     if (call.status !== null) return heldBy(call, lane) ?? null;
-    // The answer is lost. Asked again, the lane gives the same action to the same worker; or it is left to its lease.
+    // the answer is lost: asked again, the lane returns the same action to the same worker; or the lease ends
     if (random.chance(0.3)) return null;
   }
   return null;
@@ -103,7 +103,7 @@ async function settle(client: Client, held: Held, way: Way): Promise<Held | null
       await report(client, held, 'succeeded');
       return heldBy(await report(client, held, 'succeeded', random.chance(0.5) ? { next } : {}), held.lane);
     case 'after-giving-back': {
-      // Given back, handed out again to whoever asks, and only then reported: that is for another attempt now.
+      // released, handed out again to any worker, and only then reported: the report is for an older attempt now
       if (random.chance(0.5)) await act(client, held, 'release', { attempt: held.attempt });
       else await report(client, held, 'notNow', { retryAfterSeconds: 0 });
       const again = await claim(client, held.lane);
@@ -140,7 +140,7 @@ function act(
   return client.call(`/api/actions/${held.id}/${op}`, { op, id: held.id, lane: held.lane, body });
 }
 
-/** What an answer hands out. */
+/** The actions in an answer. */
 function heldBy(call: Call, lane: string): Held | null {
   const [action] = (call.status === 200 ? (call.answer?.actions ?? []) : []) as {
     id: string;
