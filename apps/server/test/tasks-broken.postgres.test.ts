@@ -63,7 +63,7 @@ test.each<[string, Sabotage, RegExp]>([
     /is not in error/,
   ],
 ])(
-  'the game finds it out if %s',
+  'the game detects it if %s',
   async (_what, by, found) => {
     const wrong: string[] = [];
     // a single game may miss it by chance

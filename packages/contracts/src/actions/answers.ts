@@ -48,10 +48,7 @@ const fields = {
     .array(z.enum(['place', 'time', 'copy']))
     .optional()
     .describe('What its door does not allow: place (move-to-front), time (make-due), copy.'),
-  targetName: z
-    .string()
-    .optional()
-    .describe('The name of its target: a device, or a service and its host.'),
+  targetName: z.string().optional().describe('The name of its target: a device, or a service and its host.'),
   workerName: z
     .string()
     .optional()

@@ -68,7 +68,10 @@ const waitingGroup = z
     example: z.strictObject({
       actionId: z.string(),
       kind: z.string(),
-      name: z.string().optional().describe('The display name, if it is not the kind: the command of a phone.'),
+      name: z
+        .string()
+        .optional()
+        .describe('The display name, if it is not the kind: the command of a phone.'),
       space: z.string().nullable(),
       lane: z.string().nullable(),
       text: z.string(),

@@ -54,7 +54,12 @@ export function deviceCommands(group: Group): void {
   );
   group.add('show <device>', 'Show a device, by id or name, and why its queue waits', [], showDevice);
   group.add('assign <device> <kind>', 'Queue an action for a device', ASSIGN_OPTIONS(), assignToDevice);
-  group.add('pause <device>', 'Pause the lane of a device; running actions continue', [], changeLane('pause'));
+  group.add(
+    'pause <device>',
+    'Pause the lane of a device; running actions continue',
+    [],
+    changeLane('pause'),
+  );
   group.add('resume <device>', 'Resume the lane of a device', [], changeLane('resume'));
   group.add('clear-error <device>', 'Clear the error of a device', [], clearError);
 }
