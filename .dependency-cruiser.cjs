@@ -1,4 +1,4 @@
-// The import walls: who may import whom. Each rule has a fixture that breaks it, in
+// The import walls: which folder may import which. Each rule has a fixture that breaks it, in
 // scripts/test/wall-trees.ts, and scripts/test/walls.unit.test.ts fails for a rule without one.
 
 const npm = (...names) => names.map((name) => `node_modules/(@types/)?${name}/`);

@@ -1,6 +1,6 @@
-// The same suites run twice, on PGlite and on a PostgreSQL server, told apart by inject('database'), but for the list below.
-// *.postgres.test.ts needs a server (several sessions, crashes), *.pglite.test.ts is about the embedded database;
-// *.unit.test.ts needs no database at all.
+// The same suites run on PGlite and on a PostgreSQL server, except those in the list below; inject('database') says which.
+// *.postgres.test.ts needs a server (several sessions, crashes), *.pglite.test.ts tests the embedded database;
+// *.unit.test.ts needs no database.
 
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -9,21 +9,21 @@ import { defaultServerConditions } from 'vite';
 import { defineConfig } from 'vitest/config';
 import './testing/provided.ts';
 
-// Workspace packages offer their TypeScript source under this condition.
+// Workspace packages export their TypeScript source under this condition.
 const conditions = ['muster-source', ...defaultServerConditions];
 
 /**
- * What a door says over HTTP is the same on both databases; what may differ are its statements, and a door that waits for a
- * second connection while it has the only one. Suites that show nothing of that run on PostgreSQL alone: CI has ten minutes
- * on two cores, and they took 70 s of CPU on PGlite. It was counted: every statement that they made the server send to PGlite,
- * but for other choices of the same parts, others make it send there. So whoever adds a name here looks first.
+ * A door answers the same over HTTP on both databases. Only its statements may differ, and a door may wait for a second
+ * connection while it holds the only one. Suites that test neither run on PostgreSQL alone: CI has ten minutes on two cores, and
+ * on PGlite they took 70 s of CPU. Other suites send every statement of these to PGlite, apart from other combinations of the
+ * same parts; this was counted. Check that again before you add a name.
  */
 const onServerAlone = [
-  // processes that are killed: the embedded database under kill -9 is shown by start.unit, and at length by torture
+  // processes that are killed: start.unit covers kill -9 on the embedded database, and torture does so at length
   ...['checkin-crash', 'tasks-run'],
-  // HTTP, whatever is beneath it
+  // HTTP, whatever the database
   ...['cli', 'errors', 'large-numbers', 'metrics', 'one-of', 'refusals', 'request-id', 'sockets'],
-  // doors of which other suites execute the same statements on PGlite
+  // doors whose statements other suites execute on PGlite
   ...['hosts-queue', 'hosts-report', 'import', 'redrive', 'tasks', 'tasks-cost', 'tasks-line', 'tasks-slots'],
   ...[
     'mdm-hostile',
@@ -33,8 +33,8 @@ const onServerAlone = [
     'pipeline-failures',
     'mdm-pipeline',
   ],
-  // long ones, whose statements others do not all execute: MUSTER_TEST_EVERYWHERE=1 runs them on PGlite too, before a release
-  // biome-ignore lint/style/noProcessEnv: which suites run is said where they are started
+  // long suites with some statements of their own: MUSTER_TEST_EVERYWHERE=1 runs them on PGlite too, before a release
+  // biome-ignore lint/style/noProcessEnv: the caller chooses the suites
   ...(process.env.MUSTER_TEST_EVERYWHERE === '1'
     ? []
     : [
@@ -73,14 +73,14 @@ const pgliteOnly = '**/*.pglite.test.ts';
 const never = ['**/node_modules/**', '**/dist/**', 'scripts/test/fixtures/**'];
 
 export default defineConfig({
-  // graphql has a module for bundlers beside the one that Node takes: two of them do not know each other's types
+  // graphql has one module for bundlers and one for Node: loaded together, they do not recognise each other's types
   resolve: { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }], conditions },
   ssr: { resolve: { conditions } },
   test: {
     hookTimeout: 300_000,
-    // suites share the modules of their process, a tenth of the run: whatever one changes it puts back
+    // suites share the modules of their process, which saves a tenth of the run: a suite must restore what it changes
     isolate: false,
-    // one more than cores: many suites wait for processes that they start, kill and start again
+    // one more than there are cores: many suites wait for processes that they start, kill and start again
     maxWorkers: availableParallelism() + 1,
     pool: 'forks',
     projects: [
@@ -118,8 +118,8 @@ export default defineConfig({
         },
       },
     ],
-    // as long as a test: how soon something comes is no promise, only that it comes. On a machine that is busy
-    // with other things a test of three seconds has taken a minute.
+    // as long as a test: nothing promises how soon something happens, only that it does. On a busy machine a test of three
+    // seconds has taken a minute.
     expect: { poll: { timeout: 300_000 } },
     testTimeout: 300_000,
   },

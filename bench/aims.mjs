@@ -1,4 +1,4 @@
-// What the project aims for, as ratios of rows of the same run.
+// The aims of the project, as ratios of rows of the same run.
 
 import { median } from './measure.mjs';
 
@@ -18,7 +18,7 @@ function of(figures, row) {
   return found;
 }
 
-/** A row that lost more of the machine than this decides nothing: with 23 % stolen, a ratio of 0.44 looked like 0.94. */
+/** A row that lost more than this share of the machine decides nothing: with 23 % stolen, a ratio of 0.44 looked like 0.94. */
 export const DISTURBED = 0.05;
 
 export class MissingRow extends Error {}
@@ -195,7 +195,7 @@ export const aims = [
 ];
 
 /**
- * Ratios are taken round by round, between rows that were measured within minutes of each other, and their median counts.
+ * Ratios are taken per round, between rows measured within minutes of each other, and their median counts.
  * @param {{ name: string, notRun?: string, runs?: Figures[string][] }[]} rows
  */
 export function judge(rows) {

@@ -1,6 +1,5 @@
-// Devices that check in, one after the other over each of many connections: a process of its own, started by fork().
-// Every device has its own token, says how its last action went and gets the next one. Bare sockets, as in
-// load-generator.mjs.
+// Devices that check in, one after the other over each of many connections: a separate process, started by fork().
+// Every device has its own token, reports its last action and gets the next one. Bare sockets, as in load-generator.mjs.
 
 import { connect } from 'node:net';
 import { tokenOf } from './fleet.mjs';
@@ -100,7 +99,7 @@ function drive(port, devices, state) {
         state.latencies.push(performance.now() - began);
       }
       if (!action && !state.over) state.dry = true;
-      // a queue without results tells no attempt
+      // a queue without results returns no attempt
       if (action?.attempt) Object.assign(device(), { actionId: action.id, attempt: action.attempt });
       at += 1;
       if (state.over || state.dry) {

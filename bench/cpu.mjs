@@ -22,7 +22,7 @@ function busyCores(before, after) {
   return all === 0 ? 0 : ((after.busy - before.busy) / all) * os.cpus().length;
 }
 
-/** Says, when called, how many cores the whole machine and this process used since. */
+/** The returned function tells how many cores the whole machine and this process have used since. */
 export function startUsage() {
   const machine = cpuTimes();
   const own = process.cpuUsage();
@@ -36,7 +36,7 @@ export function startUsage() {
   };
 }
 
-/** Says, when called, which share of the machine the host gave to others since; nought where the system does not tell. */
+/** The returned function tells which share of the machine the host has given to others since; 0 if the system does not say. */
 export function startStolen() {
   const before = stolenTicks();
   return () => {
@@ -52,7 +52,7 @@ function stolenTicks() {
   return { stolen: ticks[7] ?? 0, all: ticks.reduce((sum, n) => sum + n, 0) };
 }
 
-/** The processor time of other processes, in milliseconds; Linux tells it to the nanosecond. @param {readonly number[]} pids */
+/** The processor time of other processes, in milliseconds; Linux has it to the nanosecond. @param {readonly number[]} pids */
 export function cpuOf(pids) {
   let ns = 0;
   for (const pid of pids) ns += Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ', 1)[0]);

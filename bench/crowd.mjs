@@ -1,5 +1,5 @@
-// Many clients that wait, in a process of their own so that their sockets are not in the server's memory.
-// This file is both ends: imported it starts the process, started by fork() it is the process.
+// Many waiting clients, in a separate process so that their sockets are not in the server's memory.
+// This file is both ends: imported, it starts the process; started by fork(), it is the process.
 
 import { fork } from 'node:child_process';
 import { connect } from 'node:net';
@@ -9,7 +9,7 @@ import { pause } from './measure.mjs';
 /** The longest wait, in seconds, that the server grants one request. */
 export const LONGEST_WAIT = 25;
 const AT_ONCE = 200;
-/** Between two groups: faster than the server accepts, the system drops some and tries again a second later. */
+/** The pause between two groups: if they come faster than the server accepts, the system drops some and retries a second later. */
 const PAUSE_MS = 30;
 
 /** @param {{ port: number, headers: Record<string, string>, count: number }} on */

@@ -1,8 +1,8 @@
-// A fleet of devices with work waiting for each, made by plain inserts: through the API it would take minutes.
+// A fleet of devices with waiting work, made by plain inserts: through the API it would take minutes.
 
 import { payload } from './measure.mjs';
 
-/** What device n would have been given as a token. @param {number} n */
+/** The token of device n. @param {number} n */
 export function tokenOf(n) {
   return `mst_device_1_${String(n).padStart(43, 'A')}`;
 }
@@ -31,7 +31,7 @@ export async function makeFleet({ db }, devices) {
 }
 
 /**
- * All devices are phones that have come and can be told something.
+ * Makes all devices phones that have enrolled and can take commands.
  * @param {{ db: import('@muster/engine').Database }} muster
  */
 export async function makePhones({ db }) {
@@ -40,7 +40,7 @@ export async function makePhones({ db }) {
 }
 
 /**
- * So many actions for each, the first of them in the hands of its device.
+ * This many actions for each device, the first of them handed out.
  * @param {{ db: import('@muster/engine').Database }} muster @param {number} perDevice
  */
 export async function assignToFleet({ db }, perDevice) {
@@ -81,7 +81,7 @@ export async function assignToFleet({ db }, perDevice) {
 }
 
 /**
- * What each device has in its hands.
+ * The action that each device holds.
  * @param {{ db: import('@muster/engine').Database }} muster
  * @returns {Promise<{ deviceId: number, actionId: string, attempt: number }[]>}
  */

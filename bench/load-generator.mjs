@@ -1,6 +1,6 @@
-// Sends requests over many connections and counts the answers: a process of its own, started by fork(). Bare sockets
-// instead of an HTTP client, because on two cores whatever this process uses is missing in the server. One request at a
-// time per connection (pipelining 1), each connection with lanes of its own.
+// Sends requests over many connections and counts the answers: a separate process, started by fork(). Bare sockets
+// instead of an HTTP client, because on two cores the server lacks whatever this process uses. One request at a time per
+// connection (pipelining 1), each connection with its own lanes.
 
 import { connect } from 'node:net';
 import { quantile } from './measure.mjs';
@@ -15,7 +15,7 @@ import { quantile } from './measure.mjs';
  * @property {number} seconds
  * @property {Record<string, string>} headers
  * @property {Request} [same] the same request again and again
- * @property {Request[]} [each] or these in turn, whichever connection is free
+ * @property {Request[]} [each] or these in turn, on any free connection
  * @property {{ actionId: string, attempt: number, worker: string }[]} [leases] or reports, each with the next claim
  * @property {number} [leaseSeconds]
  */
@@ -115,7 +115,7 @@ function drive(load, head, leases, state) {
       if (!length || text.length < end + 4 + Number(length[1])) return;
       const answer = text;
       text = '';
-      // a refusal over GraphQL is a 200, too
+      // a refusal over GraphQL is a 200 too
       if (!/^HTTP\/1\.1 20[01]/.test(answer) || (load.each && answer.startsWith('{"errors"', end + 4))) {
         reject(new Error(answer.slice(0, 600)));
         socket.destroy();

@@ -1,4 +1,4 @@
-// Starts the load generator beside a server and waits for what it counted.
+// Starts the load generator beside a server and waits for its counts.
 
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';

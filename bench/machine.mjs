@@ -1,4 +1,4 @@
-// What the figures were taken on: without it they say nothing.
+// The machine that the figures were taken on: without it they say nothing.
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';

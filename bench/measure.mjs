@@ -1,4 +1,4 @@
-// How a rate and a latency are taken. Closed loop: every caller waits for its answer before it calls again.
+// Measures rates and latencies. Closed loop: every caller waits for its answer before it calls again.
 
 import { startUsage } from './cpu.mjs';
 
@@ -64,7 +64,7 @@ export async function rateOf({ callers, warmUpSeconds, seconds, call }) {
 }
 
 /**
- * For work that finishes by itself in the background: counts what `count()` says between two moments.
+ * For work that finishes by itself in the background: the difference of `count()` between two moments.
  * @param {object} on
  * @param {number} on.warmUpSeconds
  * @param {number} on.seconds
@@ -83,7 +83,7 @@ export async function drainRate({ warmUpSeconds, seconds, total, count }) {
   const usage = startUsage();
   const began = performance.now();
   await until(seconds * 1_000);
-  // a slow peer is given time for at least some jobs, so that its rate is not nought
+  // a slow queue gets time for at least some jobs, so that its rate is not 0
   while (left() && count() === first && performance.now() - began < 30_000) await pause(5);
   const elapsed = (performance.now() - began) / 1_000;
   return { value: (count() - first) / elapsed, seconds: elapsed, ...usage() };

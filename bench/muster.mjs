@@ -61,7 +61,7 @@ export async function laneIds({ db }) {
 }
 
 /**
- * One action per lane, then the next one per lane: as they come in, not sorted by lane.
+ * One action per lane, then the next one per lane: as in real use, not sorted by lane.
  * @param {Pick<Muster, 'db' | 'engine'>} muster @param {number} perLane
  */
 export async function fill({ db, engine }, perLane) {
@@ -112,7 +112,7 @@ export async function leaseAll({ db, engine }) {
 }
 
 /**
- * What is handed out now, lane by lane.
+ * The actions that are handed out now, by lane.
  * @param {Pick<Muster, 'db'>} muster
  * @returns {Promise<{ laneId: string, actionId: string, attempt: number }[]>}
  */

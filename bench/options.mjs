@@ -1,4 +1,4 @@
-// What a run of the benchmark may be told, and the sizes that follow from it.
+// The options of a benchmark run, and the sizes that follow from them.
 
 import { parseArgs } from 'node:util';
 

@@ -1,5 +1,5 @@
-// Phones that say what became of a command and get the next one, one after the other over each of many connections: a process of
-// its own, started by fork(). Bare sockets, as in load-generator.mjs. What they send is made before anything is counted.
+// Phones that report a command and get the next one, one after the other over each of many connections: a separate process,
+// started by fork(). Bare sockets, as in load-generator.mjs. Their messages are built before anything is counted.
 
 import { connect } from 'node:net';
 import { pause, quantile } from './measure.mjs';
@@ -30,7 +30,7 @@ async function run(crowd) {
   const requests = crowd.phones.map((phone) => requestsOf(crowd, phone));
   const loops = Array.from({ length: crowd.connections }, (_, n) => {
     const own = requests.filter((_phone, at) => at % crowd.connections === n);
-    // round by round, so that a phone comes again after all others of its connection
+    // round by round, so that a phone comes again only after all others of its connection
     return drive(
       crowd.port,
       Array.from({ length: crowd.commands - 1 }, (_round, round) => own.map((phone) => phone[round])).flat(),
@@ -57,7 +57,7 @@ async function run(crowd) {
 }
 
 /**
- * Everything that a phone will say, and what it has to hear.
+ * Everything that a phone will send, and the answers it must get.
  * @param {Phones} crowd @param {Phones['phones'][number]} phone
  */
 function requestsOf({ commands, key, port }, { udid, header, signed }) {

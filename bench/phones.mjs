@@ -1,5 +1,5 @@
-// Phones with certificates of an authority of their own and commands waiting for each, made by plain inserts: enrolled over
-// HTTP it would take minutes. And what they say, in the words of the protocol.
+// Phones with certificates of their own authority and waiting commands, made by plain inserts: enrolling over HTTP would take
+// minutes. Also their messages in the protocol.
 
 import { createHash, generateKeyPairSync, sign } from 'node:crypto';
 import { createAuthority, loadAuthority } from '@muster/mdm';
@@ -12,7 +12,7 @@ import { certificateHash } from '../packages/mdm/dist/identity/certificate.js';
 
 const COMMON_NAME = '2.5.4.3';
 
-/** Of a command of a phone, so that whoever plays the phone knows it before it comes. @param {string} udid @param {number} n */
+/** The id of a command of a phone, so that the simulated phone knows it in advance. @param {string} udid @param {number} n */
 export const commandUuid = (udid, n) =>
   `${n.toString(16).padStart(8, '0')}-0000-4000-8000-${udid.slice(-12)}`;
 
@@ -23,7 +23,7 @@ export const acknowledged = (udid, uuid) =>
 /** @param {number} count */
 export async function makeCertificates(count) {
   const authority = await loadAuthority(await createAuthority({ commonName: 'Bench', now: new Date() }));
-  // all have one key: only certificates must differ
+  // all share one key: only the certificates must differ
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 });
   const spki = pkijs.PublicKeyInfo.fromBER(
     Uint8Array.from(publicKey.export({ format: 'der', type: 'spki' })).buffer,
@@ -39,7 +39,7 @@ export async function makeCertificates(count) {
 }
 
 /**
- * Devices, lanes, phones, certificates, and so many commands for each.
+ * Devices, lanes, phones, certificates, and this many commands for each.
  * @param {{ db: import('@muster/engine').Database }} server
  * @param {{ udid: string, certificate: Buffer }[]} phones @param {number} commands
  */
@@ -75,7 +75,7 @@ export async function enrolPhones({ db }, phones, commands) {
 }
 
 /**
- * Signs as a phone does, without building the message anew: one that was built is given another digest and another signature.
+ * Signs as a phone does without rebuilding the message: a built one gets another digest and another signature.
  * @param {Buffer} built over any bytes @param {import('node:crypto').KeyObject | string} key
  */
 export function signer(built, key) {

@@ -1,6 +1,6 @@
-// The other way to let agents wait, to measure beside: a server that looks into its table every 500 ms for each request
-// that waits, in a transaction that finds the queued actions of the host and marks them as running. Plain pg and node:http,
-// tokens cached, no history: less work per look than an ORM would do.
+// The other way to let agents wait, for comparison: for each waiting request, this server looks into its table every 500 ms, in a
+// transaction that finds the queued actions of the host and marks them as running. Plain pg and node:http, cached tokens,
+// no history: less work per look than an ORM would do.
 
 import { createServer } from 'node:http';
 import pg from 'pg';
@@ -81,7 +81,7 @@ export async function openPollingServer(url, hosts) {
     }
     const hostId = hostOf.get(token);
     if (hostId === undefined) return answer(401, { error: 'unknown' });
-    // after the end nobody listens to what goes wrong
+    // errors after the end do not matter
     const actions = await poll(address, hostId).catch((error) => {
       if (closed) return [];
       throw error;

@@ -1,5 +1,5 @@
-// A throwaway Redis server in a temporary folder. Append-only file, written to the disk every second: what the
-// peer's own guide for production asks for. One row turns on a write per command, the like of a synchronous commit.
+// A throwaway Redis server in a temporary folder. Its append-only file is written to disk every second, as BullMQ's guide for
+// production asks. One row turns on a write per command, which corresponds to a synchronous commit.
 
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// The table for people and the file for programs. What is written by hand in RESULTS.md, between the two marks, stays.
+// The table for people and the file for programs. Text written by hand in RESULTS.md, between the two marks, stays.
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';

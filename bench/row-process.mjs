@@ -1,5 +1,5 @@
-// One measurement (or one template) in a process of its own, started by run.mjs, so that no row inherits the memory,
-// compiled code or connections of another. Only a quick run, whose figures mean nothing, gives it several.
+// One measurement (or one template) in a separate process, started by run.mjs, so that no row inherits the memory,
+// compiled code or connections of another. Only a quick run, whose figures mean nothing, runs several in one process.
 
 import { rows } from './rows.mjs';
 import { templates } from './templates.mjs';
@@ -10,7 +10,7 @@ process.on('message', (/** @type {any} */ task) => {
     (error) => process.send?.({ error: String(error?.stack ?? error) }),
   );
 });
-// What a peer still does by then is of no interest.
+// Do not wait for what another queue still does.
 process.on('disconnect', () => process.exit(0));
 
 /** @param {any} task */

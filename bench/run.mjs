@@ -1,5 +1,5 @@
-// The benchmark: starts the servers, runs the rows, prints and keeps the figures. Started by scripts/bench.mjs, which has
-// installed and built what this needs.
+// The benchmark: starts the servers, runs the rows, prints and stores the figures. scripts/bench.mjs starts it, after
+// installing and building what it needs.
 
 import { fork } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -78,7 +78,7 @@ const results = {
   rows: measured,
 };
 console.log(`\n${tables(results)}\n`);
-// Only a whole run of full size is kept as the project's figures.
+// Only a complete run of full size is stored as the project's figures.
 const whole = !options.quick && !options.only;
 const cache = path.join(here, '.cache');
 const folder = whole ? here : cache;
@@ -87,8 +87,8 @@ console.log(`Written to ${written.join(' and ')} in ${results.minutes} min.`);
 if (measured.some((row) => row.failed)) process.exitCode = 1;
 
 /**
- * Every row once, then every row again: whatever slows the machine for some minutes then slows one run of each row, and
- * not all runs of one.
+ * Every row once, then every row again: what slows the machine for some minutes then slows one run of each row instead of
+ * all runs of one.
  */
 async function measureAll() {
   const taken = chosen.map((row) => ({
@@ -145,8 +145,8 @@ function describe(run, unit) {
 }
 
 /**
- * A rented machine may lose half of its time to its neighbours for minutes: then the row is measured again, and the
- * least disturbed of the tries counts.
+ * A rented machine may lose half of its time to its neighbours for minutes: then the row is measured again, and the least
+ * disturbed try counts.
  * @param {import('./rows.mjs').Row} row
  */
 async function measureUndisturbed(row) {
@@ -173,7 +173,7 @@ async function measureOnce(row) {
       return inProcess(row, { ...task, url, ...(beside ? { beside } : {}) });
     },
     async () => {
-      // not by force: connections that are about to end would fail in our process
+      // not by force: closing connections would fail in our process
       for (const name of ['bench_row', 'bench_beside']) await admin(`drop database if exists ${name}`);
     },
   );
@@ -203,7 +203,7 @@ async function createDatabase(name, template) {
   return url.href;
 }
 
-/** PostgreSQL waits five seconds for connections that are about to end; on a busy machine that may be too short.
+/** PostgreSQL waits five seconds for closing connections; on a busy machine that may be too short.
  * @param {string} sql */
 async function admin(sql) {
   const client = new pg.Client({ connectionString: cluster.url });

@@ -1,5 +1,5 @@
-// Runners of many PCs in a process of their own, so that they take no time from the server's. This file is both ends:
-// imported it starts the process, started by fork() it is the process.
+// Runners of many PCs in a separate process, so that they take no time from the server. This file is both ends:
+// imported, it starts the process; started by fork(), it is the process.
 
 import { fork } from 'node:child_process';
 import { Agent, request } from 'node:http';
@@ -64,7 +64,7 @@ function post(port, pc, path, body) {
 }
 
 /**
- * Every PC is full and one claim of it waits: how long from the end of a device until the next is at the runner.
+ * Every PC is full and one of its claims waits: the time from the end of a device until the runner has the next one.
  * @param {Server & { refill: { samples: number, atOnce: number } }} order
  */
 async function refill({ port, pcs, refill: { samples, atOnce } }) {

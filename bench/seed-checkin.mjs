@@ -1,4 +1,4 @@
-// The way that most queues of this kind begin: per check-in the oldest action is selected, deleted, and sent. No lease, no
+// The way most queues of this kind begin: each check-in selects the oldest action, deletes it and sends it. No lease, no
 // fence, no result, no history; an action that is lost after the delete is lost.
 
 import fastify from 'fastify';
@@ -24,7 +24,7 @@ export async function openSeedServer(url, sizes) {
 
   const server = fastify();
   server.post('/api/checkin', async (request) => {
-    // whose token it is, without looking it up
+    // the token names its device, without a look-up
     const device = Number(request.headers.authorization?.replace(/^Bearer mst_device_1_A*/, ''));
     const { rows } = await pool.query({
       name: 'first',

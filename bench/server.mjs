@@ -1,4 +1,4 @@
-// Muster's server in this process, as `muster serve` would run it, so that its memory and its profile can be taken.
+// Muster's server in this process, as `muster serve` runs it, so that its memory and profile can be taken.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

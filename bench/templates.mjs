@@ -1,5 +1,5 @@
 // Databases that several rows start from: built once per run, then copied file by file.
-// Filled through the engine where that is quick enough, by plain inserts where it is not.
+// Filled through the engine if that is fast enough, else by plain inserts.
 
 import pg from 'pg';
 import { assignToFleet, makeFleet } from './fleet.mjs';
@@ -101,7 +101,7 @@ const actionColumns = `(tenant_id, action_id, lane_id, channel, kind, payload, p
 const policy = `3, 2000, 300000, 'skip', 'retry'`;
 
 /**
- * Ready actions, dealt out to the lanes in turn.
+ * Ready actions, distributed over the lanes in turn.
  * @param {string} url @param {number} count
  */
 async function insertReady(url, count) {
@@ -138,7 +138,7 @@ async function insertActions(url, count, due) {
 }
 
 /**
- * Lanes that hold a lease until tomorrow, each with another action that is not due before the day after and expires then.
+ * Lanes with a lease until tomorrow, each with another action that is due the day after and expires then.
  * @param {string} url @param {number} count
  */
 async function insertLeased(url, count) {
@@ -160,7 +160,7 @@ async function insertLeased(url, count) {
 }
 
 /**
- * Actions that ended yesterday, with their history, in the lanes that are there.
+ * Actions that ended yesterday, with their history, in existing lanes.
  * @param {string} url @param {number} count
  */
 async function insertFinished(url, count) {

@@ -1,5 +1,5 @@
 /**
- * Like `finally`, but the error of the work is the one that counts: it is the cause of what the cleaning up then meets.
+ * Like `finally`, but the error of the work is thrown, not that of the clean-up, which it caused.
  * @template T
  * @param {() => Promise<T>} work
  * @param {() => Promise<void>} cleanUp

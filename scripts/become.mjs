@@ -1,6 +1,5 @@
 // From a fresh clone to a running `muster <command>`: installs and builds only what is missing or changed, then becomes the
-// command with the arguments it was given. There is no second process that could be left behind: whatever ends this one
-// ends the server.
+// command itself, with its arguments. There is no second process to be left behind: whatever ends this one ends the server.
 
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -26,7 +25,7 @@ export function become(command, args) {
 
 function build() {
   const started = Date.now();
-  // of a fresh clone it takes most of a minute
+  // takes most of a minute for a fresh clone
   console.log('Building what has changed …');
   const { status, stdout } = runTool('typescript/bin/tsc', ['-b', '--listEmittedFiles'], { output: 'pipe' });
   const lines = stdout.split('\n');
@@ -36,14 +35,14 @@ function build() {
     process.exit(1);
   }
   const emitted = lines.some((line) => line.startsWith('TSFILE:'));
-  // without the console the server still serves, and says at / what is missing
+  // without the console the server still runs, and / says what is missing
   const paged = buildConsole();
   if (emitted || paged) console.log(`Built in ${((Date.now() - started) / 1000).toFixed(1)} s.`);
 }
 
 /**
- * npm hands on every signal but SIGKILL, which it does not live to see: then this process gets another parent, and
- * the server stops as if it had been told to. Started without npm it may outlive its parent, as with `nohup`.
+ * npm forwards every signal except SIGKILL, which ends npm itself: then this process gets another parent, and the server
+ * stops as on SIGTERM. Started without npm it may outlive its parent, as with `nohup`.
  */
 function stopWithNpm() {
   const stop = () => process.kill(process.pid, 'SIGTERM');

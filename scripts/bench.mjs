@@ -1,5 +1,5 @@
-// `npm run bench`: installs and builds what is missing, then measures Muster beside its peers on this machine.
-// Arguments go on to bench/run.mjs; `npm run bench -- --help` tells which. The peers are packages of bench/ alone.
+// `npm run bench`: installs and builds what is missing, then compares Muster with other queues on this machine.
+// Arguments are those of bench/run.mjs: `npm run bench -- --help`. Only bench/ depends on the other queues.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -23,7 +23,7 @@ function installPeers() {
   const read = (/** @type {string} */ file) => JSON.parse(readFileSync(file, 'utf8'));
   if (existsSync(record) && isInstalled(read(path.join(folder, 'package-lock.json')), read(record))) return;
   console.log('Installing the peers (npm ci in bench) …');
-  // Without their install scripts: nothing here needs one.
+  // Without install scripts: nothing here needs one.
   const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
   if (spawnSync('npm', args, { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] }).status !== 0) {
     console.error('npm ci failed in bench.');

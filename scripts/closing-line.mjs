@@ -11,7 +11,7 @@
  */
 
 /**
- * A file or a hook that fails without a failed test, and an error outside of any test, have no number of their own, but an exit code.
+ * A file or hook that fails without a failed test, and an error outside any test, are not counted; only the exit code shows them.
  * @param {JsonReport} report @param {number | null} status
  * @returns {Tally}
  */
@@ -32,8 +32,8 @@ const projects = {
 };
 
 /**
- * The projects without a suite, by name, with a reason to print. A run with a filter leaves out
- * projects on purpose and is not asked.
+ * The projects that ran no suite, by name, with a reason to print. A run with a filter leaves out projects on purpose and is
+ * not checked.
  * @param {Tally} tally
  * @param {boolean} wholeRun
  * @returns {Record<string, string>}

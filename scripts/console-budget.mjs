@@ -1,6 +1,6 @@
-// How heavy the console is: sums up the manifest of the build. What a browser loads before it shows the overview, each
-// further page, the styles and the font have a limit each, compressed. Part of `npm test`; `node scripts/console-budget.mjs`
-// prints the numbers.
+// The size of the console, from the manifest of the build. There is a limit, compressed, for what a browser loads before it
+// shows the overview, for each further page, for the styles and for the font. Part of `npm test`;
+// `node scripts/console-budget.mjs` prints the numbers.
 
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -23,7 +23,7 @@ export const LIMITS = {
  */
 
 /**
- * What is over its limit, and all sizes in bytes.
+ * Everything above its limit, and all sizes in bytes.
  * @param {string} dist
  */
 export function weigh(dist) {

@@ -1,5 +1,5 @@
-// Builds the web console into apps/console/dist, unless what is there was made from the same files. `npm start` and
-// `npm run build` call it, and the browser tests: whoever is first builds, in about two seconds of CPU.
+// Builds the web console into apps/console/dist, unless the build there is of the same files. `npm start`, `npm run build` and
+// the browser tests call it; the first of them builds, in about two seconds of CPU.
 
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ export function buildConsole() {
   if (!existsSync(folder)) return false;
   const made = fingerprint();
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === made) return false;
-  // whoever calls: a test would get React for development
+  // for every caller: a test would otherwise get React for development
   const { status } = runTool(
     'vite/bin/vite.js',
     ['build', '--config', path.join(folder, 'vite.config.mjs')],

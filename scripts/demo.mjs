@@ -1,4 +1,4 @@
-// `npm run demo`: the server with a simulated fleet, to look at the console. `npm run demo -- --help` lists what can be said.
+// `npm run demo`: the server with a simulated fleet, to try the console. `npm run demo -- --help` lists the options.
 
 import { become } from './become.mjs';
 

@@ -1,5 +1,5 @@
-// The engine never learns the words of the doors that use it. Looks for them in its sources and migrations:
-// as words of prose and as parts of names, so that deviceId, device_id and DEVICES are found as well.
+// The engine never uses the words of the doors. Looks for them in its sources and migrations, as words of
+// prose and as parts of names, so that deviceId, device_id and DEVICES are found too.
 // 'order', 'task' and 'host' are not on the list, because SQL and plain English need them.
 
 import { readdirSync, readFileSync } from 'node:fs';

@@ -1,11 +1,11 @@
-// The doors never name a table of the engine: they call its library, or read the views and functions that it offers. The other
-// direction of door-words. The tables are those that the engine's own migrations make, so a new one is on the list at once.
+// The doors never name a table of the engine: they call its library, or use the views and functions that it offers. This is the
+// other direction of door-words. The tables are read from the engine's migrations, so a new one is on the list at once.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
 /**
- * What the migrations of a folder make: tables and sequences.
+ * The tables and sequences that the migrations of a folder create.
  * @param {string} folder
  */
 export function tablesOf(folder) {
@@ -20,9 +20,9 @@ export function tablesOf(folder) {
 }
 
 /**
- * Every table of these that the text files of a folder name, as 'file:line: table', and the number of files read. A table is
- * named behind its schema: `{schema}.lanes` in a migration, `${s}.lanes` or `${engine.schema}.lanes` in a source, 'muster.lanes'
- * in either; `${t}.events` is a column of a row. The days of a table that has some (`events_20260301`) count as the table.
+ * Every use of one of these tables in the text files of a folder, as 'file:line: table', and the number of files read. A table
+ * follows its schema: `{schema}.lanes` in a migration, `${s}.lanes` or `${engine.schema}.lanes` in a source, 'muster.lanes' in
+ * either; `${t}.events` is a column of a row. A daily partition (`events_20260301`) counts as its table.
  * @param {string} folder
  * @param {readonly string[]} tables
  */

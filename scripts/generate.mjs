@@ -1,4 +1,4 @@
-// `npm run generate`: writes the files of apps/server that are made from the code and compared with it by tests:
+// `npm run generate`: writes the files that are made from the code, and that tests compare with it:
 // openapi.json as a running server shows it, schema.graphql, catalogue.txt from a fresh embedded database, and the tables in
 // docs/operations.md and docs/errors.md. Needs the build.
 // `npm run catalogue` writes the catalogue only.
@@ -41,7 +41,7 @@ if (which.length === 0 || which.includes('openapi')) {
 await db.close();
 
 /**
- * JSON whose parts are on one line where they fit, as the code is written: a third of the lines, and the same in a diff.
+ * JSON with each part on one line if it fits, as in the code: a third of the lines, and diffs stay as readable.
  * @param {unknown} value
  * @param {string} indent
  * @param {number} before columns that are taken already

@@ -1,5 +1,5 @@
-// Finds the tests that show the promises of docs/guarantees.md: their titles begin with the numbers (`G7 G15: …`).
-// `node scripts/guarantees.mjs G7` lists those of one promise, without a number those of all.
+// Finds the tests that prove the promises of docs/guarantees.md: their titles begin with the numbers (`G7 G15: …`).
+// `node scripts/guarantees.mjs G7` lists the tests of G7; without a number, those of all promises.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -58,7 +58,7 @@ export const promises = (text) =>
   [...text.matchAll(/^\*\*(G\d+)\.\*\* (.+)$/gm)].map(([, tag = '', sentence = '']) => ({ tag, sentence }));
 
 /**
- * A promise with the tests that show it, by file.
+ * A promise with the tests that prove it, by file.
  * @param {{ tag: string, sentence: string }} promise
  * @param {{ file: string, title: string }[]} tests
  */

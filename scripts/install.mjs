@@ -1,6 +1,5 @@
-// Makes a checkout ready to run: the right Node, and the packages that package-lock.json asks for.
-// Shared by become.mjs and test.mjs. Knows nothing of what is started or tested afterwards, and uses
-// only what an old Node can parse, so that a too old one gets a sentence and not a syntax error.
+// Makes a checkout ready to run: the right Node, and the packages of package-lock.json. Shared by become.mjs and
+// test.mjs. Uses only syntax that an old Node can parse, so that one gets a sentence instead of a syntax error.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -27,9 +26,8 @@ export function complaintAboutNode(version, floor) {
 }
 
 /**
- * True when every package the lock file asks for is in npm's own record of what it put into node_modules.
- * npm writes that record last, so a broken-off install does not count, and one without the development
- * packages does not either. Packages that only some platforms get are not compared.
+ * True if npm's own record of node_modules has every package of the lock file. npm writes that record last, so an interrupted
+ * install does not count, nor does one without the development packages. Optional packages of other platforms are not compared.
  * @param {Lock} lock package-lock.json
  * @param {Lock} record node_modules/.package-lock.json
  */
@@ -62,8 +60,8 @@ export function prepareCheckout() {
     return;
 
   console.log('Installing packages (npm ci) …');
-  // Under `npm start` npm tells where it is itself. The development packages are asked for by name,
-  // because NODE_ENV=production would leave out the compiler.
+  // Under `npm start` the environment names npm's own file. The development packages are included explicitly, because
+  // NODE_ENV=production would leave out the compiler.
   const npm = process.env.npm_execpath;
   const [command, before] = npm?.endsWith('npm-cli.js') ? [process.execPath, [npm]] : ['npm', []];
   const args = ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'];

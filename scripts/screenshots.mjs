@@ -1,5 +1,5 @@
-// `npm run screenshots`: pictures of the console with the demo fleet for README and docs, into docs/images. Starts the demo, looks
-// at it in Debian's Chromium in both themes at desktop and phone width, and ends it. About two minutes.
+// `npm run screenshots`: screenshots of the console with the demo fleet, for README and docs, into docs/images. Starts the demo,
+// opens it in Debian's Chromium in both themes at desktop and phone width, and ends it. Takes about two minutes.
 
 import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -9,7 +9,7 @@ import { buildConsole } from './console.mjs';
 import { prepareCheckout, root, runTool } from './install.mjs';
 
 const folder = path.join(root, 'docs/images');
-/** The first minute of the demo has its story: version 7 is about to stop itself. */
+/** In the first minute of the demo, version 7 is about to abort. */
 const STORY_MS = 75_000;
 const SETTLED_MS = 2_500;
 const SIZES = {
@@ -17,7 +17,7 @@ const SIZES = {
   phone: { viewport: { width: 390, height: 844 }, deviceScaleFactor: 1.5, hasTouch: true, isMobile: true },
 };
 const THEMES = /** @type {const} */ (['light', 'dark']);
-/** As much as a clone may carry. */
+/** The most that these may add to a clone. */
 const MOST_BYTES = 1_500_000;
 
 prepareCheckout();
@@ -53,7 +53,7 @@ if (bytes > MOST_BYTES) {
 }
 
 /**
- * What is shown: at phone width only those that differ most.
+ * The pages; at phone width only those that differ most.
  * @param {{ url: string, people: { ana: string } }} demo
  * @returns {Promise<{ name: string, at: string, onPhone: boolean, when?: () => Promise<boolean> }[]>}
  */
@@ -65,7 +65,7 @@ async function pagesOf({ people, url }) {
   const { batches } = await ask('/api/batches');
   const { devices } = await ask('/api/devices?text=Tablet%200412');
   const retried = groups.find((/** @type {{ code: string }} */ { code }) => code === 'RETRY') ?? groups[0];
-  // between two tasks the slots are empty
+  // wait: between two tasks the slots are empty
   const areSlotsBusy = async () => (await ask('/api/pcs/running')).running.length > 40;
   const version7 = batches.find((/** @type {{ name: string }} */ { name }) => name === 'version 7');
   return [
@@ -100,9 +100,9 @@ async function take(pages, size, options, theme) {
     while (when && !(await when())) await page.waitForTimeout(SETTLED_MS);
     await page.goto(demo.url + at);
     await page.getByRole('heading', { level: 1 }).waitFor();
-    // charts and live data: how soon they come is no promise, and a picture of a skeleton none either
+    // wait for charts and live data, so that no screenshot shows a skeleton
     await page.waitForTimeout(SETTLED_MS);
-    // a third of a PNG
+    // a third of the size of a PNG
     const { data } = await devtools.send('Page.captureScreenshot', { format: 'webp', quality: 80 });
     writeFileSync(path.join(folder, `${name}-${size}-${theme}.webp`), Buffer.from(data, 'base64'));
     console.log(`${name}, ${size}, ${theme}`);

@@ -1,6 +1,6 @@
-// `npm test`: types, lint, import walls, then the suites. Says what it did not run and why, and closes with
-// 'N passed, N failed'; each check counts as one. Arguments go on to Vitest.
-// Under CI=true or MUSTER_TEST_REQUIRE_ALL=1 whatever was skipped or not run is a failure.
+// `npm test`: types, lint, import walls, then the suites. Prints what it did not run and why, and ends with
+// 'N passed, N failed'; each check counts as one. Arguments are passed to Vitest.
+// With CI=true or MUSTER_TEST_REQUIRE_ALL=1, anything skipped or not run is a failure.
 
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
@@ -45,7 +45,7 @@ const { failed, line } = closingLine({
   requireAll,
   tests: tally,
 });
-if (requireAll && tally.skipped > 0) console.log('FAILED: tests were skipped, and here none may be');
+if (requireAll && tally.skipped > 0) console.log('FAILED: tests were skipped, which is not allowed here');
 console.log(line);
 process.exitCode = failed > 0 ? 1 : 0;
 
@@ -60,7 +60,7 @@ async function runSuites(vitestArgs) {
   mkdirSync(cache, { recursive: true });
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
   try {
-    // only now there is a Vite to load
+    // Vite is installed only now
     const { bundlePrograms } = await import('../testing/bundle.mjs');
     await bundlePrograms(root, programs);
     const { status } = runTool('vitest/vitest.mjs', ['run', ...reporters, ...vitestArgs], {

@@ -1,6 +1,5 @@
-// Checks the import walls of .dependency-cruiser.cjs. The command of dependency-cruiser ends with the
-// number of violations as its exit code, which 256 of them turn into a success, and is content with
-// having seen no file at all; this one is not.
+// Checks the import walls of .dependency-cruiser.cjs. The command of dependency-cruiser is not used: its exit
+// code is the number of violations, so 256 of them are a success, and so is a run that has seen no file.
 
 import { existsSync } from 'node:fs';
 import path from 'node:path';
@@ -18,7 +17,7 @@ export async function wallNames() {
 }
 
 /**
- * Which walls the tree under baseDir breaks, and how many of its files were looked at.
+ * Which walls the tree under baseDir breaks, and how many of its files were checked.
  * @param {string} baseDir
  */
 export async function brokenWalls(baseDir) {

@@ -1,11 +1,11 @@
-// Debian's Chromium, driven by playwright-core: one for a suite. `.ci/run` installs it where it is missing.
+// Debian's Chromium, driven by playwright-core, one per suite. `.ci/run` installs it if it is missing.
 
 import { existsSync } from 'node:fs';
 import { chromium } from 'playwright-core';
 
-/** Where distributions put it; MUSTER_TEST_BROWSER names another one. */
+/** Where distributions install it; MUSTER_TEST_BROWSER names another one. */
 const KNOWN = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
-/** A closed network: without these it asks for updates at every start. */
+/** Without these it asks the network for updates at every start. */
 const FLAGS = [
   '--no-sandbox',
   '--disable-gpu',

@@ -1,12 +1,12 @@
-// The programs that suites start as processes of their own, each as one file made of the build: a server that loads its eight
-// hundred modules one by one is ready after 0.8 s of CPU, from one file after 0.5 s, and a run starts more than a hundred.
-// What is read from beside a module is still read from beside the built module.
+// Bundles each program that suites start as a separate process into one file: a server that loads its eight hundred modules one
+// by one is ready after 0.8 s of CPU, from one file after 0.5 s, and a run starts more than a hundred. Files that a module reads
+// from its own folder are still read from the folder of the built module.
 
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build } from 'vite';
 
-/** By the names of the files that are made. */
+/** By the names of the bundles. */
 const ENTRIES = {
   muster: 'apps/server/dist/cli/main.js',
   torture: 'apps/server/testing/torture/serve.mjs',
@@ -14,7 +14,7 @@ const ENTRIES = {
 
 /**
  * @param {string} root of the checkout
- * @param {string} folder inside its node_modules, so that what is not in the bundle is found
+ * @param {string} folder inside its node_modules, so that packages outside the bundle are found
  */
 export async function bundlePrograms(root, folder) {
   await build({

@@ -1,6 +1,6 @@
-// Gives the project `pglite` images of embedded databases to begin with: empty, with the engine's tables, and with the
-// server's too; the last also as a folder. Made once, they spare every test the seconds that PGlite needs to make a
-// cluster and to migrate it.
+// Gives the project `pglite` images of embedded databases to start from: empty, with the engine's tables, and with the
+// server's too; the last also as a folder. They are made once and save every test the seconds that PGlite takes to create
+// and migrate a cluster.
 
 import { appendFile, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -13,7 +13,7 @@ import { createMigrate, openEmbedded } from '../packages/engine/src/index.ts';
 import { imageName } from './provided.ts';
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  // what runs once is not worth a second, better compilation: 3.6 s of CPU for a cluster, with it 5.7 s
+  // code that runs once does not repay the optimising compiler: a cluster takes 3.6 s of CPU without it, 5.7 s with it
   setFlagsFromString('--liftoff-only');
   const folder = await mkdtemp(path.join(tmpdir(), 'muster-image-'));
   const dataDir = path.join(folder, 'data');
@@ -32,7 +32,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   return () => rm(folder, { recursive: true, force: true });
 }
 
-/** The databases from which others would be made, and most of the memory: with them six openings took 6.3 to 7.1 s of CPU, without 4.7 to 6.0 s. */
+/** Template databases that no test uses, and most of the memory: six openings took 6.3 to 7.1 s of CPU with them, 4.7 to 6.0 s without. */
 async function makeLight(dataDir: string): Promise<void> {
   for (const template of ['1', '4']) {
     const its = path.join(dataDir, 'base', template);

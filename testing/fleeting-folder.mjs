@@ -1,12 +1,12 @@
-// Where the files of a database lie that nobody needs tomorrow: in memory, if the system offers a place there and has plenty of it.
-// Making and dropping a copy of the server's tables, some six hundred files, cost 0.16 to 0.22 s of CPU on a disk, most of it the
-// file system's, and 0.04 s in memory. Only for data: such places often forbid to execute what is in them.
+// A folder for throwaway databases: in memory, if the system offers a large enough place there. Creating and dropping a copy of
+// the server's tables, some six hundred files, cost 0.16 to 0.22 s of CPU on a disk, mostly in the file system, and 0.04 s in
+// memory. Only for data: such places often forbid executing files.
 
 import { statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 
 const MEMORY = '/dev/shm';
-/** Half of the suites together were seen to hold 0.4 GB; containers often offer no more than 64 MB. */
+/** Half of the suites together used 0.4 GB; containers often offer no more than 64 MB. */
 const PLENTY = 2 * 1_024 ** 3;
 
 /** @param {{ memory?: string, free?: number }} [machine] this one, unless told otherwise */

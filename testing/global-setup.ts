@@ -1,4 +1,4 @@
-// Gives the project `postgres` its server, the one in MUSTER_TEST_DATABASE_URL or a throwaway cluster, and databases on it to copy.
+// Gives the project `postgres` its server (MUSTER_TEST_DATABASE_URL or a throwaway cluster) and the template databases on it.
 
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
@@ -9,8 +9,8 @@ import { makeTemplates, type Templates } from './postgres-templates.ts';
 import './provided.ts';
 
 /**
- * Nobody crashes or follows this one (suites that do start their own), so its log need not allow for it; and small memory is cheaper
- * to share with hundreds of short sessions.
+ * Suites that crash or replicate a server start their own, so the log of this one is minimal. Small memory is cheaper to share
+ * with hundreds of short sessions.
  */
 const CHEAP = { full_page_writes: false, max_wal_senders: 0, shared_buffers: '64MB', wal_level: 'minimal' };
 

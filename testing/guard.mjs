@@ -1,5 +1,5 @@
-// A small shell that waits for the end of its input, which comes when the process that started it is gone,
-// however it went. Then it ends the process it was last told to watch and removes the folder.
+// A small shell that waits for the end of its input, which comes when the process that started it ends, in
+// whatever way. Then it kills the process that it was last told to watch and removes the folder.
 
 import { spawn } from 'node:child_process';
 
@@ -24,7 +24,7 @@ export function startGuard(folder) {
   shell.unref();
   // The pipe is a socket to Node, and must not keep a finished program alive.
   if ('unref' in shell.stdin && typeof shell.stdin.unref === 'function') shell.stdin.unref();
-  // Somebody may have killed the guard; that is no reason to fail.
+  // The guard may have been killed; that is no reason to fail.
   shell.stdin.on('error', () => {});
   return {
     /** Nothing is left to guard. */

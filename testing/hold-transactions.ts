@@ -4,8 +4,8 @@ import pg from 'pg';
 const HELD_MS = 1_400;
 
 /**
- * Some transaction is always open, as when other suites are busy: what is read in order of commits comes late, and a test that
- * reads too early is found out. Rejects when it is released if they were not all held until then.
+ * Keeps a transaction open at all times, as when other suites are busy: reads in commit order lag, and a test that reads too
+ * early fails. Rejects on release if not all transactions were held until then.
  */
 export function holdTransactions(connectionString: string, heldMs = HELD_MS): () => Promise<void> {
   const over = new AbortController();
@@ -13,7 +13,7 @@ export function holdTransactions(connectionString: string, heldMs = HELD_MS): ()
   const pause = (ms: number) => setTimeout(ms, undefined, { signal }).catch(() => {});
   const held = [0, heldMs / 2].map(async (after) => {
     const client = new pg.Client({ connectionString, application_name: 'muster held' });
-    // it is idle most of the time, and would end this process then; the next query fails for the same reason
+    // an error on an idle connection would end this process; the next query fails for the same reason
     client.on('error', () => {});
     await client.connect();
     try {

@@ -1,5 +1,5 @@
 // Finds the programs of a PostgreSQL server on this machine: the newest that is new enough.
-// Plain JavaScript because scripts/test.mjs asks before anything is compiled.
+// Plain JavaScript, because scripts/test.mjs runs it before anything is compiled.
 
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants, readdirSync, realpathSync } from 'node:fs';
@@ -46,7 +46,7 @@ function entriesOf(folder) {
 }
 
 /**
- * The folder that really holds both programs: a link on the PATH may stand alone.
+ * The folder that contains both programs: on the PATH there may be a link to only one of them.
  * @param {string} folder
  */
 function binFolderBehind(folder) {

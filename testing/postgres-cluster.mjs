@@ -1,6 +1,6 @@
-// A throwaway PostgreSQL cluster in a temporary folder, in memory if it may be, for tests, crash suites and benchmarks:
+// A throwaway PostgreSQL cluster in a temporary folder, in memory if possible, for tests, crash suites and benchmarks:
 // initdb, a server on a port of 127.0.0.1, and nothing left behind. A guard process outlives this one and
-// clears up when this one is gone without calling stop(): Ctrl-C, a crash, even a kill -9.
+// cleans up if this one ends without calling stop(): Ctrl-C, a crash, even a kill -9.
 //
 //   startCluster() ──► up ──down(mode)──► down ──up()──► up ──stop()──► gone
 //
@@ -33,12 +33,12 @@ import { findPostgres, oldestMajor } from './postgres-binaries.mjs';
  *
  * @typedef {object} ClusterOptions
  * @property {boolean} [fsync] off by default, which is right for tests; a benchmark of durable commits turns it on
- * @property {Record<string, string | number | boolean>} [settings] more for postgresql.conf, stronger than ours
+ * @property {Record<string, string | number | boolean>} [settings] for postgresql.conf, overriding ours
  *
  * @typedef {object} Cluster
  * @property {string} dataDir
  * @property {(mode: DownMode) => Promise<void>} down
- * @property {() => void} freeze stops every process of it where it stands; connections stay and nothing answers
+ * @property {() => void} freeze suspends all its processes; connections stay and nothing answers
  * @property {number} port
  * @property {(mode: DownMode) => Promise<void>} restart down and up again, on the same port and data
  * @property {() => Promise<void>} stop ends the server and removes its folder
@@ -148,7 +148,7 @@ export async function startCluster({ fsync = false, settings = {} } = {}) {
   /** @param {'SIGSTOP' | 'SIGCONT'} signal */
   function signalAll(signal) {
     if (server?.pid === undefined) return;
-    // the first one first: it would replace its children
+    // the parent first: it would replace its children
     for (const pid of [server.pid, ...childrenOf(server.pid)]) {
       try {
         process.kill(pid, signal);
@@ -235,7 +235,7 @@ async function freePort() {
   }
 }
 
-/** PostgreSQL refuses to run as root, so root lends it another user. */
+/** PostgreSQL refuses to run as root, so it runs as another user. */
 function serverUser() {
   if (process.getuid?.() !== 0) return undefined;
   for (const name of ['postgres', 'nobody']) {
@@ -247,7 +247,7 @@ function serverUser() {
 }
 
 /**
- * What pg_ctl waits for: the server writes its state into the eighth line of its pid file. A standby says that it is one.
+ * What pg_ctl waits for: the server writes its state into the eighth line of its pid file; a standby has a state of its own.
  * @param {string} dataDir
  * @param {number | undefined} pid
  */

@@ -1,4 +1,4 @@
-// What the database gives without an engine: the way most queues begin, the same in one statement, and the
+// What the database can do without an engine: the way most queues begin, the same in one statement, and the
 // set-based statement that the engine grew from.
 
 import pg from 'pg';

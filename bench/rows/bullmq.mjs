@@ -1,4 +1,4 @@
-// BullMQ on Redis: single adds by concurrent callers, and the processing of what was added.
+// BullMQ on Redis: single adds by concurrent callers, and the processing of the added jobs.
 
 import { drainRate, payload, rateOf } from '../measure.mjs';
 

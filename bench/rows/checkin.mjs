@@ -1,4 +1,4 @@
-// Devices that check in, each with its own token: report and claim in one request, beside select, delete, send.
+// Devices that check in, each with its own token: report and claim in one request, compared with select, delete, send.
 
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';

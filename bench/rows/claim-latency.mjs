@@ -1,6 +1,6 @@
-// How long one claim takes when nobody else is calling, over four backlogs. Only the claim is timed; the report that
-// ends the action follows untimed. A large backlog is measured in turns with a small one beside it, claim by claim: a p99
-// tells of the machine's hiccups, and so both have the same ones.
+// How long one claim takes without other callers, over four backlogs. Only the claim is timed; the report that ends the
+// action follows untimed. A large backlog is measured in turns with a small one, claim by claim: a p99 shows the machine's
+// hiccups, so both must have the same ones.
 
 import { pause, quantile } from '../measure.mjs';
 import { claimOf, laneIds, openMuster, reportOf } from '../muster.mjs';

@@ -1,5 +1,5 @@
-// What the console waits for: the first page of its lists over a million actions, beside that over a thousand; hints of what has
-// changed to many open pages; and the first paint of the overview in a browser.
+// What the console waits for: the first page of its lists over a million actions, compared with a thousand; hints about changes
+// to many open pages; and the first paint of the overview in a browser.
 
 import { get as ask } from 'node:http';
 import { pause, quantile } from '../measure.mjs';
@@ -105,7 +105,7 @@ const live = {
 };
 
 /**
- * Node's own client: `fetch` keeps a pool, in which hundreds that never end wait for each other.
+ * Node's own client: `fetch` has a pool, in which hundreds of endless requests would wait for each other.
  * @param {string} url @param {Record<string, string>} headers @param {() => void} onChange
  * @returns {Promise<import('node:http').ClientRequest>}
  */

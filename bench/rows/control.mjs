@@ -1,5 +1,5 @@
-// Agents that wait at the hosts door: how long an action takes from POST to the agent it is for, beside a server that
-// looks every 500 ms; and how long an answer takes when work is there already. Clients are in a process of their own.
+// Agents that wait at the hosts door: how long an action takes from POST to its agent, compared with a server that
+// looks every 500 ms; and how long an answer takes when work is waiting already. Clients are in a separate process.
 
 import { hostsCrowd } from '../../apps/server/testing/hosts-crowd.mjs';
 import { manyHosts } from '../../apps/server/testing/many-hosts.mjs';

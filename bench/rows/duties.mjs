@@ -1,5 +1,5 @@
-// What housekeeping takes to end leases, to expire and to make due what has come due, among a million lanes and among ten thousand.
-// Both are measured in turns, round by round.
+// How long housekeeping takes to end leases, to expire and to make due, among a million lanes and among ten thousand, measured
+// in turns, round by round.
 
 import { createEngine, openPostgres } from '@muster/engine';
 import { quantile } from '../measure.mjs';

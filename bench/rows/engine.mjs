@@ -32,14 +32,14 @@ async function prepared(database, template, { url, sizes }) {
 }
 
 /**
- * Report-and-claim cycles by concurrent callers, each with lanes of its own, until the time or the work is over.
+ * Report-and-claim cycles by concurrent callers, each with its own lanes, until the time or the work has run out.
  * @param {import('../muster.mjs').Muster} muster
  * @param {import('../options.mjs').Sizes} sizes
  */
 export async function fusedRate(muster, sizes) {
   const { db, engine } = muster;
   const all = await leases(muster);
-  // each caller goes round its own lanes, so that neighbours in a statement are lanes from everywhere
+  // each caller cycles through its own lanes, so that a statement gets lanes from everywhere
   const own = Array.from({ length: sizes.callers }, () => ({ lanes: /** @type {typeof all} */ ([]), at: 0 }));
   all.forEach((lease, n) => {
     own[n % sizes.callers]?.lanes.push(lease);
@@ -62,7 +62,7 @@ export async function fusedRate(muster, sizes) {
 }
 
 /**
- * Report-and-claim with the log that PostgreSQL writes for each, page images included.
+ * Report-and-claim, with the bytes of WAL that each one writes, page images included.
  * @param {string} url @param {import('../muster.mjs').Muster} muster @param {import('../options.mjs').Sizes} sizes
  */
 async function fusedRateAndWal(url, muster, sizes) {
@@ -81,7 +81,7 @@ async function fusedRateAndWal(url, muster, sizes) {
 }
 
 /**
- * One caller, one report at a time: what its statement costs the server, its commit included.
+ * One caller, one report at a time: the cost of its statement on the server, including the commit.
  * @param {string} url @param {import('../options.mjs').Sizes} sizes
  */
 async function reportAlone(url, sizes) {
@@ -176,7 +176,7 @@ const rowsOn = (database) => {
         let at = 0;
         const rate = await rateOf({
           ...given.sizes,
-          // every lane hands out one action only, so the warm-up is short
+          // every lane has only one action, so the warm-up is short
           warmUpSeconds: given.sizes.warmUpSeconds / 20,
           callers: Math.min(given.sizes.callers, Math.ceil(lanes.length / 10)),
           async call() {

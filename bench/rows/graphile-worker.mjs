@@ -1,5 +1,5 @@
-// graphile-worker with the settings of its own page on performance. Jobs are put in beforehand, then drained.
-// Imported only where it runs: it needs a newer Node than the product.
+// graphile-worker with the settings of its own page on performance. Jobs are added first, then drained.
+// Imported only when it runs: it needs a newer Node than Muster.
 
 import pg from 'pg';
 import { drainRate, payload, rateOf } from '../measure.mjs';
@@ -55,7 +55,7 @@ async function drain({ url, sizes }, jobs, more = {}) {
     },
   });
   const rate = await drainRate({ ...sizes, total: jobs, count: () => done });
-  // what is left is of no interest: the process ends
+  // the rest does not matter: the process ends
   void runner;
   return rate;
 }

@@ -1,5 +1,5 @@
-// The same cycles with and without a transaction that keeps an old snapshot open all the time: dead rows cannot be
-// cleared away meanwhile, which is what ruins queues that update one table.
+// The same cycles with and without a transaction that holds an old snapshot throughout: dead rows cannot be removed
+// meanwhile, which ruins queues that update one table.
 
 import pg from 'pg';
 import { openMuster } from '../muster.mjs';

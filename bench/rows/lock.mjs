@@ -1,4 +1,4 @@
-// How long an operator waits for a phone: from the mutation to the push, and from what the phone says to what a page hears of it.
+// How long an operator waits for a phone: from the mutation to the push, and from the answer of the phone to the event on a page.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

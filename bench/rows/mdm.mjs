@@ -1,4 +1,4 @@
-// Phones over Apple's protocol: what became of a command, and the next one, in one request.
+// Phones over Apple's protocol: the report of a command and the next one, in one request.
 
 import { fork } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
 // pg-boss: its workers in batches, and single fetches and completions by concurrent callers.
-// Imported only where it runs: it needs a newer Node than the product.
+// Imported only when it runs: it needs a newer Node than Muster.
 
 import pg from 'pg';
 import { drainRate, payload, rateOf } from '../measure.mjs';

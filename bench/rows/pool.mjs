@@ -1,5 +1,5 @@
-// Bots that compete for the orders of one pool: claim one, complete it, claim the next. Beside it the way it is mostly done: each
-// bot takes the first row that nobody has locked, one by one.
+// Bots that compete for the orders of one pool: claim one, complete it, claim the next. Compared with the usual way: each bot
+// takes the first row that is not locked, one by one.
 
 import pg from 'pg';
 import { payload, rateOf } from '../measure.mjs';
@@ -110,7 +110,8 @@ export default BOTS.flatMap((bots) => [
     unit: 'claims/s',
     uses: ['postgres'],
     template: 'pool',
-    settings: 'engine.claimFromPool(), then engine.report(), each bot in a closed loop; nobody is overtaken',
+    settings:
+      'engine.claimFromPool(), then engine.report(), each bot in a closed loop; no order is overtaken',
     measure: (/** @type {import('../rows.mjs').Task} */ task) => musterRate(task, bots),
   },
 ]);

@@ -1,11 +1,11 @@
-// Runner PCs: how soon a free slot is filled again, how many devices a second a thousand of them work off, and what a
-// task costs that is meant for many.
+// Runner PCs: how soon a free slot is filled again, how many devices a second a thousand PCs process, and the cost of a
+// task for many devices.
 
 import { quantile } from '../measure.mjs';
 import { runners } from '../runner-crowd.mjs';
 
 /**
- * A server with PCs over which the fleet's devices are dealt out.
+ * A server with PCs, and the devices of the fleet distributed over them.
  * @param {string} url @param {number} count
  */
 async function withPcs(url, count) {
@@ -52,7 +52,7 @@ async function creation({ url }, targets) {
     text: 'select device_id from muster.devices order by 1 limit 10',
   });
   const devices = rows.map((row) => row.device_id);
-  // the first becomes active and freezes its targets; those that are measured wait in the line behind it
+  // the first one becomes active and resolves its targets; the measured ones wait behind it
   await post('/api/tasks', { ...forAll, targets: { deviceIds: [devices[0]] } });
   /** @type {number[]} */
   const taken = [];

@@ -15,7 +15,7 @@ export async function transactionsIn(client, name) {
 }
 
 /**
- * Looks from another database, so that the looking is not counted.
+ * Looks from another database, so that its own queries are not counted.
  * @param {string} url
  */
 export async function observer(url) {
@@ -46,7 +46,7 @@ export default [
       const muster = await openMuster(url);
       await makeLanes(muster, sizes.waiters);
       const lanes = await laneIds(muster);
-      // once round without waiting: buffers and code that grow with any use are not the waiters' memory
+      // one round without waiting: buffers and code that grow with any use do not belong to the waiters
       await Promise.all(lanes.map((lane) => muster.engine.claim(muster.db, claimOf(lane))));
       await pause(500);
       const before = memory();
@@ -85,7 +85,7 @@ export default [
       const server = await openServer(url);
       await makeLanes(server, sizes.waiters);
       const crowd = parkingCrowd({ port: server.port, headers: server.headers, count: sizes.waiters });
-      // once round without waiting: every lane is known, all code has run, the sockets are gone again
+      // one round without waiting: every lane is known, all code has run, the sockets are closed again
       await crowd.park(0);
       await crowd.leave();
       await pause(500);
@@ -93,9 +93,9 @@ export default [
       const began = performance.now();
       await crowd.park(LONGEST_WAIT);
       while (server.engine.parkedWaiters < sizes.waiters) await pause(20);
-      // a session of the database tells what it has done up to ten seconds later
+      // a database session reports its statistics up to ten seconds late
       await pause(Math.min(11_000, sizes.watchSeconds * 400));
-      // the first of them is answered after nine tenths of its wait at the earliest; until then all must be parked
+      // the first one is answered after nine tenths of its wait at the earliest; all must be parked by then
       const left = LONGEST_WAIT * 0.9 - (performance.now() - began) / 1_000 - 1;
       const watchSeconds = Math.min(sizes.watchSeconds, left);
       if (watchSeconds < Math.min(sizes.watchSeconds, 3)) throw new Error('They were parked too slowly.');

@@ -1,5 +1,5 @@
-// Keeps the benchmark alive: one row of each kind of our own runs at a tiny size and gives a number. What it is means
-// nothing here. The peers need packages and servers of their own: `npm run bench -- --quick` runs those too.
+// Keeps the benchmark working: one row of each kind of our own runs at a tiny size and gives a number, whatever it is. The other
+// queues need their own packages and servers: `npm run bench -- --quick` runs those too.
 
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -29,8 +29,8 @@ it('npm run bench -- --quick measures our own rows', { timeout: 600_000 }, () =>
   expect(status, `${stdout}\n${stderr}`).toBe(0);
   const results: Results = JSON.parse(readFileSync(`${root}/bench/.cache/results.json`, 'utf8'));
   expect(results.rows.map(({ name }) => name).sort()).toEqual([...ROWS].sort());
-  // a busy machine may get nothing done in a third of a second
+  // a busy machine may do nothing in a third of a second
   for (const { name, value } of results.rows) expect(Number.isFinite(value), name).toBe(true);
-  // judged, or measured on a machine that lost too much to its neighbours to be judged
+  // judged, or not judged because the machine lost too much to its neighbours
   expect(results.aims.some(({ value, disturbed }) => value !== null || disturbed)).toBe(true);
 });

@@ -15,7 +15,7 @@ test('a failed check is a failure like a failed test', () => {
   expect(closingLine({ ...run, checks, tests: { ...tests, failed: 2 } }).failed).toBe(3);
 });
 
-test('skipped tests are counted, and a failure where all is required', () => {
+test('skipped tests are counted, and are a failure if everything is required', () => {
   const skipping = { ...run, tests: { ...tests, skipped: 3 } };
   expect(closingLine(skipping)).toEqual({ failed: 0, line: '14 passed, 0 failed, 3 skipped' });
   expect(closingLine({ ...skipping, requireAll: true })).toEqual({
@@ -24,7 +24,7 @@ test('skipped tests are counted, and a failure where all is required', () => {
   });
 });
 
-test('a part that was not run is a failure where all is required', () => {
+test('a part that was not run is a failure if everything is required', () => {
   expect(closingLine({ ...run, notRun: 1 }).failed).toBe(0);
   expect(closingLine({ ...run, notRun: 1, requireAll: true })).toEqual({
     failed: 1,
@@ -32,14 +32,14 @@ test('a part that was not run is a failure where all is required', () => {
   });
 });
 
-test('a project without a suite is a missing part of a whole run, and of no other', () => {
+test('a project without a suite is missing from a full run, but not from a filtered one', () => {
   const tally = { ...tests, files: files.filter((file) => !file.includes('postgres')) };
   expect(Object.keys(missingParts(tally, true))).toEqual(['postgres']);
   expect(missingParts(tally, false)).toEqual({});
   expect(missingParts(tests, true)).toEqual({});
 });
 
-test('what no test stands for is a failure, too', () => {
+test('an error outside any test is a failure too', () => {
   const report = {
     numPassedTests: 3,
     numFailedTests: 0,

@@ -7,7 +7,7 @@ import { LIMITS, weigh } from '../console-budget.mjs';
 
 const light = path.join(import.meta.dirname, 'fixtures/console-budget/light');
 
-/** A build in which one file is replaced by noise, which no compression makes smaller. */
+/** A build with one file replaced by noise, which does not compress. */
 function heavy(file: string, bytes: number): string {
   const folder = mkdtempSync(path.join(tmpdir(), 'muster-budget-'));
   onTestFinished(() => rmSync(folder, { force: true, recursive: true }));
@@ -29,7 +29,7 @@ test.each([
   expect(weigh(heavy(file, limit + 1)).over).toEqual([name]);
 });
 
-test('what is shared with the start is not counted for a page again', () => {
+test('files that the start has loaded are not counted for a page again', () => {
   expect(weigh(heavy('assets/frame.js', LIMITS.page + 1)).over).toEqual([]);
 });
 

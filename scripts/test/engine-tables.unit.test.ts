@@ -12,14 +12,14 @@ test.each(['src', 'migrations'])('the server names no table of the engine in %s'
   expect(files).toBeGreaterThan(0);
 });
 
-test('the tables are those that the migrations of the engine make', () => {
+test('the tables are those that the migrations of the engine create', () => {
   expect(tables).toEqual(
     expect.arrayContaining(['actions', 'endings', 'events', 'lanes', 'pauses', 'pending']),
   );
   expect(tablesOf(path.join(fixtures, 'engine'))).toEqual(['events', 'lane_seq', 'lanes']);
 });
 
-test('a table is found in migrations and in sources, quoted, by its days and behind the name of the schema', () => {
+test('a table is found in migrations and in sources, quoted, as a daily partition and after the name of the schema', () => {
   expect(findTables(path.join(fixtures, 'broken'), tablesOf(path.join(fixtures, 'engine'))).found).toEqual([
     '010_door.up.sql:2: lanes',
     '010_door.up.sql:3: lanes',

@@ -7,13 +7,13 @@ const made = promises(text).map(({ tag }) => tag);
 const shown = [...findTests().keys()];
 
 test('the promises are numbered without gaps', () => {
-  // the page is ordered by subject: a later promise stands where it belongs
+  // the page is ordered by subject, not by number
   const numbers = made.map((tag) => Number(tag.slice(1)));
   expect(numbers.sort((a, b) => a - b)).toEqual(numbers.map((_, n) => n + 1));
   expect(numbers.length).toBeGreaterThan(50);
 });
 
-test('each promise has a test that shows it, and no test shows one that is not made', () => {
+test('each promise has a test, and no test names a promise that does not exist', () => {
   expect({ withoutTest: made.filter((tag) => !shown.includes(tag)) }).toEqual({ withoutTest: [] });
   expect({ notMade: shown.filter((tag) => !made.includes(tag)) }).toEqual({ notMade: [] });
 });

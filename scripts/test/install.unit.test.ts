@@ -22,7 +22,7 @@ const lock = {
 };
 const { '': _root, 'node_modules/for-another-platform': _other, ...installed } = lock.packages;
 
-test('what npm has put there is what the lock file asks for', () => {
+test('an install is complete if npm has recorded every package of the lock file', () => {
   expect(isInstalled(lock, { packages: installed })).toBe(true);
 });
 

@@ -1,5 +1,5 @@
-// npm ci refuses a lock file in which optional packages of other platforms are missing, and npm install writes
-// such a file without a word when the registry does not have them yet.
+// npm ci refuses a lock file without the optional packages of other platforms, and npm install writes such a
+// file silently when the registry does not have them yet.
 
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -9,7 +9,7 @@ type Lock = {
   packages: Record<string, { optionalDependencies?: Record<string, string>; resolved?: string }>;
 };
 
-/** Optional packages that the lock file names but does not hold. */
+/** Optional packages that the lock file names but does not contain. */
 function missingFrom({ packages }: Lock): string[] {
   return Object.entries(packages).flatMap(([where, { optionalDependencies = {} }]) =>
     Object.keys(optionalDependencies).filter(
@@ -28,7 +28,7 @@ test.each(locks)('the lock file of %s holds the packages of every platform', (_f
   expect(missingFrom(lock)).toEqual([]);
 });
 
-test('a lock file without the packages of another platform is found out', () => {
+test('a lock file without the packages of another platform is detected', () => {
   const optionalDependencies = { 'a-darwin': '1.0.0', 'a-linux': '1.0.0' };
   expect(
     missingFrom({ packages: { 'node_modules/a': { optionalDependencies }, 'node_modules/a-linux': {} } }),

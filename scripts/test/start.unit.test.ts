@@ -1,4 +1,4 @@
-// Runs the real start.mjs in a small checkout with stand-ins for npm, the compiler and the server.
+// Runs the real start.mjs in a small checkout with fakes for npm, the compiler and the server.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -56,7 +56,7 @@ async function start(folder: string, { args = [] as string[], tsc = '' } = {}): 
   return child;
 }
 
-/** Everything printed until the end, and the exit code; calls onServing when the server is up. */
+/** All output until the end, and the exit code; calls onServing when the server is up. */
 async function outcome(child: ChildProcess, onServing: () => void) {
   if (child.stdout === null || child.stderr === null) throw new Error('no pipes');
   let printed = '';
@@ -86,7 +86,7 @@ test('the first start installs and the second does not', async () => {
   );
 });
 
-test('a build without news says that it began, and no more', async () => {
+test('a build without changes prints only that it begins', async () => {
   const child = await start(checkout());
   const { printed } = await outcome(child, () => child.kill('SIGTERM'));
   expect(printed).toBe(
@@ -94,7 +94,7 @@ test('a build without news says that it began, and no more', async () => {
   );
 });
 
-/** As users do it: the real npm, in a process group of its own, with a checkout that needs nothing. */
+/** As users start it: the real npm, in its own process group, with a checkout that needs no install. */
 async function npmStart(): Promise<{ npm: ChildProcess; ended: Promise<string> }> {
   const folder = checkout();
   const first = await start(folder);
@@ -108,7 +108,7 @@ async function npmStart(): Promise<{ npm: ChildProcess; ended: Promise<string> }
   onTestFinished(() => {
     try {
       process.kill(-(npm.pid as number), 'SIGKILL');
-    } catch {} // nobody is left, as it should be
+    } catch {} // no process is left, as it should be
   });
   if (npm.stdout === null) throw new Error('no pipe');
   let printed = '';
@@ -118,7 +118,7 @@ async function npmStart(): Promise<{ npm: ChildProcess; ended: Promise<string> }
       if (printed.includes('serving')) resolve();
     });
   });
-  // the server has this pipe too: it ends when nobody is left
+  // the server has this pipe too: it ends when the last process does
   const ended = once(npm.stdout, 'end').then(() => printed);
   await Promise.race([serving, ended]);
   expect(printed).toBe('Building what has changed …\nserving serve\n');
@@ -137,7 +137,7 @@ test('when npm alone is killed, the server stops by itself', async () => {
   expect(await ended).toBe('Building what has changed …\nserving serve\nheard SIGTERM\n');
 });
 
-test('npm hands SIGTERM on, and ends as the server does', async () => {
+test('npm forwards SIGTERM and ends with the exit code of the server', async () => {
   const { npm, ended } = await npmStart();
   npm.kill('SIGTERM');
   expect(await ended).toBe('Building what has changed …\nserving serve\nheard SIGTERM\n');
@@ -145,7 +145,7 @@ test('npm hands SIGTERM on, and ends as the server does', async () => {
   expect(npm.exitCode).toBe(7);
 });
 
-test('a failed build shows what the compiler said, and no server is started', async () => {
+test('a failed build prints the output of the compiler and starts no server', async () => {
   const child = await start(checkout(), { tsc: `console.log('a.ts(1,1): error'); process.exit(2)` });
   const { code, errors, printed } = await outcome(child, () => child.kill('SIGKILL'));
   expect(errors).toBe('a.ts(1,1): error\nThe build failed, so the server was not started.\n');

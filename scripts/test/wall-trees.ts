@@ -1,4 +1,4 @@
-/** The trees that walls.unit.test.ts writes: one that breaks no wall, and for each wall the files that do, over the first. */
+/** The trees that walls.unit.test.ts writes: one that breaks no wall, and for each wall the files that break it, laid over the first. */
 export type Tree = Readonly<Record<string, string>>;
 
 const json = (value: unknown) => JSON.stringify(value);

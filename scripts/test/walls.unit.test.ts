@@ -9,7 +9,7 @@ const root = path.resolve(import.meta.dirname, '../..');
 
 const walls = await wallNames();
 
-/** A workspace outside of this one: the allowed tree, and over it the files that break a wall. */
+/** A workspace outside this one: the allowed tree, overlaid with the files that break a wall. */
 function lay(...layers: Tree[]): string {
   const folder = mkdtempSync(path.join(tmpdir(), 'muster-walls-'));
   onTestFinished(() => rmSync(folder, { force: true, recursive: true }));
@@ -49,12 +49,12 @@ test.each(walls)('the wall %s stops every file that breaks it, and nothing else 
   expect([...new Set(violations.map(({ from }) => from))].sort()).toEqual(offenders(breaks[wall] as Tree));
 });
 
-test('every wall has files that break it, and all of those a wall', () => {
+test('every wall has files that break it, and all those files belong to a wall', () => {
   expect(Object.keys(breaks).sort()).toEqual([...walls].sort());
   for (const [wall, tree] of Object.entries(breaks)) expect(offenders(tree), wall).not.toEqual([]);
 });
 
-// that there are files in this repository the check itself sees, in each npm test: it ends with 1 if there are none
+// that this repository has source files is checked in each npm test by walls.mjs itself, which exits with 1 if it finds none
 test('a tree without a source file counts none', async () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'muster-walls-'));
   onTestFinished(() => rmSync(folder, { force: true, recursive: true }));

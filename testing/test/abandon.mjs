@@ -1,4 +1,4 @@
-// Run by guard.unit.test.ts: sets a guard over a folder and a process, says so, and waits to be killed.
+// Run by guard.unit.test.ts: sets a guard over a folder and a process, prints that, and waits to be killed.
 
 import { spawn } from 'node:child_process';
 import { startGuard } from '../guard.mjs';

@@ -6,7 +6,7 @@ import { fleetingFolder } from '../fleeting-folder.mjs';
 const plenty = 2 ** 40;
 
 test('data goes into memory only if there is a place for it and plenty of it', () => {
-  // any folder of this machine serves as the place: what counts is the room in it
+  // any folder of this machine will do: only the free space in it matters
   const { bavail, bsize } = statfsSync('/');
   const isRoomy = bavail * bsize >= 2 * 1_024 ** 3;
   expect(fleetingFolder({ memory: '/', free: plenty })).toBe(isRoomy ? '/' : tmpdir());
