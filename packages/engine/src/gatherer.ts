@@ -68,6 +68,12 @@ export const MOST_PER_STATEMENT = 500;
 /** Sixty calls of 1 MB in one statement stopped the process for 10 s. */
 export const MOST_BYTES_PER_STATEMENT = 4 * 1_048_576;
 const LONGEST_PAUSE_MS = 100;
+/**
+ * So many are sent as soon as a writer is free, not only at the end of the turn: over HTTP a turn reads the requests of all
+ * connections one after the other, and meanwhile the database would be idle (256 connections: 1.37 → 1.65 of two cores
+ * busy, 1.18 times the requests; 32 no better, 128 less).
+ */
+const ENOUGH = 64;
 /** With less than this part of its time left a call is not retried: it would be in flight at its deadline. */
 const LAST_TRY = 0.05;
 
@@ -91,6 +97,7 @@ export class Gatherer<Item, Answer> {
   #aloneInFlight = 0;
   #timer: { at: number; handle: NodeJS.Timeout } | undefined;
   #scheduled = false;
+  #isFull = false;
   #closed = false;
   #whenIdle: (() => void)[] = [];
 
@@ -135,7 +142,19 @@ export class Gatherer<Item, Answer> {
   }
 
   #schedule(): void {
-    if (this.#mayGather() || this.#mayRunAlone()) this.#flushSoon();
+    if (!this.#mayGather() && !this.#mayRunAlone()) return;
+    this.#flushSoon();
+    if (this.#ready.size >= ENOUGH && this.#mayGather()) this.#flushNow();
+  }
+
+  /** After all callers that go on in this very moment: sent one by one they would fill a statement of their own each. */
+  #flushNow(): void {
+    if (this.#isFull) return;
+    this.#isFull = true;
+    process.nextTick(() => {
+      this.#isFull = false;
+      this.#flush();
+    });
   }
 
   /**

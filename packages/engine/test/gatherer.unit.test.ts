@@ -109,6 +109,27 @@ test('G35: equal keys never share a statement, nor two statements in flight', as
   ]);
 });
 
+const afterThisMoment = () => new Promise<void>((resolve) => process.nextTick(resolve));
+
+test('G35: 64 calls are sent within the turn, while others still arrive', async () => {
+  const g = gatherer(2);
+  const calls = Array.from({ length: 63 }, (_, n) => g.add(`:${n}`));
+  await afterThisMoment();
+  expect(statements).toHaveLength(0);
+  calls.push(g.add(':63'));
+  await afterThisMoment();
+  expect(statements.map(({ items }) => items.length)).toEqual([64]);
+  for (let n = 64; n < 200; n += 1) calls.push(g.add(`:${n}`));
+  await afterThisMoment();
+  expect(statements.map(({ items }) => items.length)).toEqual([64, 136]);
+  for (let n = 200; n < 300; n += 1) calls.push(g.add(`:${n}`));
+  await settled();
+  expect(statements).toHaveLength(2); // no writer is free
+  for (const statement of [...statements]) await statement.finish();
+  await last().finish();
+  expect(await Promise.all(calls)).toHaveLength(300);
+});
+
 test('G36: a busy item is tried again, its neighbours are answered', async () => {
   const g = gatherer();
   const calls = [g.add('a:1'), g.add('b:2')];
