@@ -254,7 +254,8 @@ function startProcess(row) {
       ]
     : [];
   return fork(path.join(here, 'row-process.mjs'), {
-    execArgv: [...(row.execArgv ?? []), ...profile],
+    // As `npm start` and the bin run Muster; for all rows, so that no peer lacks what Muster has.
+    execArgv: ['--max-semi-space-size=64', ...(row.execArgv ?? []), ...profile],
     ...(row.node && newerNode ? { execPath: newerNode.path } : {}),
   });
 }
