@@ -1,4 +1,4 @@
-import { type EventType, eventName } from './action.ts';
+import { EVENT_TYPES, type EventType, eventName } from './action.ts';
 import type { Queryable } from './db.ts';
 import { EngineError } from './errors.ts';
 import { type FeedPlace, isBefore, readCursor, writeCursor } from './feed-cursor.ts';
@@ -53,6 +53,22 @@ export interface FeedPage {
   /** Pass it to the next call; it never skips or repeats an event. Opaque: its form may change. */
   readonly cursor: string;
   /** True: there may be more right now, even after an empty page. */
+  readonly more: boolean;
+}
+
+export interface CountedEvents {
+  readonly counts: readonly {
+    readonly tenantId: number;
+    readonly minute: Date;
+    readonly channel: string | null;
+    readonly type: EventType;
+    readonly count: number;
+  }[];
+  /** How many events were looked at. */
+  readonly passed: number;
+  /** The time of the latest of them; null: there was none. */
+  readonly upTo: Date | null;
+  readonly cursor: string;
   readonly more: boolean;
 }
 
@@ -120,6 +136,45 @@ export function createFeed(context: Context) {
         events: shown.map((row) => feedEvent(row, incarnation)),
         cursor: writeCursor({ incarnation, ...place }),
         more: full || passed === window,
+      };
+    },
+
+    /**
+     * How many events of each type there were per minute and channel, counted where they are stored: read and described,
+     * each would cost this process as much as a claim. Of events without an action, or whose action is not kept, the
+     * channel is null.
+     */
+    async count(
+      client: Queryable,
+      options: { cursor: string; types: readonly EventType[]; limit: number },
+    ): Promise<CountedEvents> {
+      const limit = checkWhole(options.limit, 'limit', 1);
+      const from = readCursor(options.cursor);
+      const { rows: counted } = await client.query({
+        name: 'muster_feed_count',
+        text: `
+          with page as materialized (select * from ${s}.read_feed($1, $2, null, $3, $3))
+          select p.*, c.* from (
+            select incarnation, next_xid, passed, last_xid, last_event, (select max(at) from page) as "upTo" from page limit 1
+          ) p left join (
+            select p.tenant_id as "tenantId", date_trunc('minute', p.at) as minute, a.channel, p.type, count(*)::int as count
+            from page p left join lateral (
+              select a.channel from ${s}.actions a where a.tenant_id = p.tenant_id and a.action_id = p.action_id limit 1
+            ) a on true
+            where p.type = any($4::int[]) group by 1, 2, 3, 4
+          ) c on true`,
+        values: [from.xid, from.eventId, limit, options.types.map((type) => EVENT_TYPES[type])],
+      });
+      const { incarnation, next_xid, passed, last_xid, last_event, upTo } = counted[0];
+      refuseForeign(from, incarnation, next_xid);
+      return {
+        counts: counted.flatMap(({ tenantId, minute, channel, type, count }) =>
+          type === null ? [] : [{ tenantId, minute, channel, type: eventName(type), count }],
+        ),
+        passed,
+        upTo,
+        cursor: writeCursor({ incarnation, xid: last_xid ?? from.xid, eventId: last_event ?? from.eventId }),
+        more: passed === limit,
       };
     },
 

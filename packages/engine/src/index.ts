@@ -32,7 +32,7 @@ export type { Effect, EffectSql, Facts } from './effects.ts';
 export { createEngine, type Engine, type EngineOptions } from './engine.ts';
 export { EngineError, type EngineErrorCode, overloaded } from './errors.ts';
 export { FairLine } from './fair-line.ts';
-export type { FeedEvent, FeedPage, FeedSubject } from './feed.ts';
+export type { CountedEvents, FeedEvent, FeedPage, FeedSubject } from './feed.ts';
 export { gather } from './gather.ts';
 export { numberImported, type Restored, raiseIncarnation } from './incarnation.ts';
 export {

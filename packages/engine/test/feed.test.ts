@@ -245,3 +245,33 @@ test.each([
 ])('a cursor that the feed has not issued is refused (%j)', async (cursor) => {
   await expect(t.engine.feed.read(t.db, { cursor })).rejects.toMatchObject({ code: 'MUSTER_BAD_VALUE' });
 });
+
+test('G43: the counts of the feed are those of its events, page by page, and end where reading ends', async () => {
+  await settledUpTo(t.db);
+  const types = ['CREATED', 'SENT', 'SUCCEEDED', 'CANCELLED'] as const;
+  const counted = new Map<string, number>();
+  let cursor = await t.engine.feed.cursor(t.db, 'start');
+  const add = (key: string, count: number) => counted.set(key, (counted.get(key) ?? 0) + count);
+  for (let more = true; more; ) {
+    const page = await t.engine.feed.count(t.db, { cursor, types, limit: 7 });
+    for (const { tenantId, minute, channel, type, count } of page.counts)
+      add(`${tenantId} ${minute.toISOString()} ${channel} ${type}`, count);
+    if (page.passed > 0) expect(page.upTo).toBeInstanceOf(Date);
+    ({ cursor, more } = page);
+  }
+  const { events, cursor: end } = await t.engine.feed.read(t.db, { limit: 100_000 });
+  const subjects = await t.engine.feed.describe(t.db, events);
+  const expected = new Map<string, number>();
+  events.forEach(({ at, tenantId, type }, n) => {
+    if (!types.some((one) => one === type)) return;
+    const minute = new Date(Math.floor(at.getTime() / 60_000) * 60_000).toISOString();
+    const key = `${tenantId} ${minute} ${subjects[n]?.channel} ${type}`;
+    expected.set(key, (expected.get(key) ?? 0) + 1);
+  });
+  expect(expected.size).toBeGreaterThan(types.length);
+  expect(counted).toEqual(expected);
+  expect(readCursor(cursor)).toEqual(readCursor(end));
+  expect(await t.engine.feed.count(t.db, { cursor, types, limit: 7 })).toMatchObject({
+    ...{ counts: [], passed: 0, upTo: null, more: false, cursor },
+  });
+});

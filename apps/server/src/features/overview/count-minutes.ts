@@ -1,4 +1,12 @@
-import { type Duty, dutyRun, type Engine, EngineError, type FeedPage, type Queryable } from '@muster/engine';
+import {
+  type CountedEvents,
+  type Duty,
+  dutyRun,
+  type Engine,
+  EngineError,
+  type EventType,
+  type Queryable,
+} from '@muster/engine';
 
 /**
  * Counts the feed into minutes. The counted position is locked, so one of several nodes counts; it moves with the
@@ -6,8 +14,7 @@ import { type Duty, dutyRun, type Engine, EngineError, type FeedPage, type Query
  * counted.
  */
 const EVERY_MS = 10_000;
-const PAGE = 2_000;
-const MINUTE_MS = 60_000;
+const PAGE = 5_000;
 
 const COUNTED: Readonly<Record<string, string>> = {
   CREATED: 'created',
@@ -23,11 +30,14 @@ const COLUMNS = ['created', 'sent', 'succeeded', 'failed', 'cancelled', 'expired
 export function countMinutes(engine: Engine): Duty {
   const { feed, schema: s } = engine;
 
-  async function readOn(client: Queryable, cursor: string | null): Promise<FeedPage> {
-    const end = async () => ({ events: [], cursor: await feed.cursor(client, 'end'), more: false });
+  async function countOn(client: Queryable, cursor: string | null): Promise<CountedEvents> {
+    const end = async () => ({
+      ...{ counts: [], passed: 0, upTo: null, more: false },
+      cursor: await feed.cursor(client, 'end'),
+    });
     if (cursor === null) return end();
     try {
-      return await feed.read(client, { cursor, limit: PAGE });
+      return await feed.count(client, { cursor, types: Object.keys(COUNTED) as EventType[], limit: PAGE });
     } catch (error) {
       if (error instanceof EngineError && error.code === 'MUSTER_OTHER_INCARNATION') return end();
       throw error;
@@ -44,31 +54,27 @@ export function countMinutes(engine: Engine): Duty {
       });
       if (!rows[0]) return dutyRun(0, 1); // another node is counting
       const now = engine.now();
-      const page = await readOn(client, rows[0].cursor);
-      await add(client, await minutesOf(client, page));
+      const page = await countOn(client, rows[0].cursor);
+      await add(client, minutesOf(page));
       if (!page.more) await look(client, now);
       await client.query({
         text: `update ${s}.minute_counted set cursor = $1, counted_to = $2 where one = 1`,
-        values: [page.cursor, page.more ? (page.events.at(-1)?.at ?? now) : now],
+        values: [page.cursor, page.more ? (page.upTo ?? now) : now],
       });
-      return { ...dutyRun(page.events.length, PAGE), more: page.more };
+      return { ...dutyRun(page.passed, PAGE), more: page.more };
     },
   };
 
-  async function minutesOf(client: Queryable, { events }: FeedPage): Promise<Map<string, Row>> {
-    const counted = events.filter(({ type }) => type in COUNTED);
-    const subjects = await feed.describe(client, counted);
+  function minutesOf({ counts }: CountedEvents): Map<string, Row> {
     const minutes = new Map<string, Row>();
-    counted.forEach(({ at, tenantId, type }, n) => {
-      const minute = new Date(Math.floor(at.getTime() / MINUTE_MS) * MINUTE_MS);
-      for (const channel of ['', subjects[n]?.channel ?? ''].slice(0, subjects[n]?.channel ? 2 : 1)) {
+    for (const { tenantId, minute, channel: own, type, count } of counts)
+      for (const channel of own ? ['', own] : ['']) {
         const key = `${tenantId} ${minute.getTime()} ${channel}`;
         const row = minutes.get(key) ?? { tenantId, minute, channel, counts: new Map() };
         const column = COUNTED[type] as string;
-        row.counts.set(column, (row.counts.get(column) ?? 0) + 1);
+        row.counts.set(column, (row.counts.get(column) ?? 0) + count);
         minutes.set(key, row);
       }
-    });
     return minutes;
   }
 
