@@ -210,8 +210,9 @@ export class Gatherer<Item, Answer> {
 
   #take(): Call<Item, Answer>[] {
     const batch: Call<Item, Answer>[] = [];
+    const most = this.#operation.most ?? MOST_PER_STATEMENT;
     let bytes = 0;
-    for (let next = this.#ready.first; next && batch.length < MOST_PER_STATEMENT; next = this.#next(next)) {
+    for (let next = this.#ready.first; next && batch.length < most; next = this.#next(next)) {
       bytes += next.bytes;
       if (batch.length > 0 && bytes > MOST_BYTES_PER_STATEMENT) break;
       batch.push(next);

@@ -57,6 +57,8 @@ export interface Operation<Item, Answer> {
   claims?(item: Item): LostClaim | null;
   /** How many of its statements may be in flight at this node; by default one per connection for them. */
   readonly atOnce?: number;
+  /** How many gathered items a statement takes, if fewer than usual. */
+  readonly most?: number;
   /** It is more than one statement, so it needs a transaction. */
   readonly isSteps?: boolean;
   /** `commitEach`: each statement is its own transaction, so its work stays if a later one fails. */

@@ -20,8 +20,8 @@ const operation = {
 };
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-function gatherer(writers = 1) {
-  return new Gatherer<string, string>(operation, {
+function gatherer(writers = 1, most?: number) {
+  return new Gatherer<string, string>(most ? { ...operation, most } : operation, {
     writers,
     alone: new Places(3),
     deadlineMs: 10_000,
@@ -128,6 +128,17 @@ test('G35: 64 calls are sent within the turn, while others still arrive', async 
   for (const statement of [...statements]) await statement.finish();
   await last().finish();
   expect(await Promise.all(calls)).toHaveLength(300);
+});
+
+test('G35: an operation may take fewer calls into a statement; the others go with the next', async () => {
+  const g = gatherer(1, 2);
+  const calls = ['a:1', 'b:2', 'c:3'].map((item) => g.add(item));
+  await settled();
+  expect(statements.map(({ items }) => items)).toEqual([['a:1', 'b:2']]);
+  await last().finish();
+  expect(last().items).toEqual(['c:3']);
+  await last().finish();
+  expect(await Promise.all(calls)).toEqual(['did a:1', 'did b:2', 'did c:3']);
 });
 
 test('G36: a busy item is tried again, its neighbours are answered', async () => {
