@@ -31,7 +31,7 @@ test('a refused PATCH of an order says what to send instead', async () => {
   await patch(path, { status: 'PROCESSING', botId: by });
   const said = async (body: object) => (await patch(path, body)).body.error;
   expect(await said({ status: null })).toBe('status must be one of PENDING, PROCESSING, COMPLETE.');
-  expect(await said({ deletedAt: '2026-03-01T12:00:00Z' })).toContain('to delete it, send DELETE');
+  expect(await said({ deletedAt: '2026-03-01T12:00:00Z' })).toContain('to delete one, send DELETE');
   expect(await said({ status: 'COMPLETE', botId: other })).toContain('leave out botId');
   expect(await said({ status: 'PENDING', botId: other })).toContain('botId must be null');
   expect(await said({ botId: other })).toContain('status PROCESSING');

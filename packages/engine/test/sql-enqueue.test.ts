@@ -140,7 +140,8 @@ test('G48: the example in docs/concepts.md does what it says', async () => {
     { kind: 'print', payload: { order: 4711, copies: 2 }, priority: 'urgent', createdBy: 'shop' },
   ]);
   // every option that the page names
-  const [, named = ''] = /The last argument may be left out\. It takes ([\s\S]+?)\. What/.exec(page) ?? [];
+  const [, named = ''] =
+    /The last argument may be left out\. It takes ([\s\S]+?)\. An invalid/.exec(page) ?? [];
   const options = [...named.matchAll(/`(\w+)`/g)].map(([, name]) => name as string);
   expect(options.length).toBeGreaterThan(10);
   for (const name of options) {

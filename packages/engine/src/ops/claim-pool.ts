@@ -77,8 +77,8 @@ export function createClaimPool(
     key: (item) => (named ? `${item.tenantId}` : `${item.tenantId}:${item.laneId}`),
     // two statements for one pool would only block each other
     atOnce: 1,
-    // 200 bots in one statement all report and claim at the same moments, and one core is idle (1.15 of two busy): with 100 the
-    // others report meanwhile (1.67 busy, 1.35 times the claims; 64: 1.17, 40: 0.96)
+    // 200 workers in one statement all report and claim at the same moments, and one core is idle (1.15 of two busy): with 100
+    // the others report meanwhile (1.67 busy, 1.35 times the claims; 64: 1.17, 40: 0.96)
     most: 100,
     claims: ({ tenantId, laneId, worker }) => ({ tenantId, laneId, worker }),
     async run(client, items) {
