@@ -1,30 +1,7 @@
 // Devices that check in, each with its own token: report and claim in one request, compared with select, delete, send.
 
-import { fork } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
-import { startUsage } from '../cpu.mjs';
 import { assignToFleet, handsOfFleet, makeFleet } from '../fleet.mjs';
-
-/**
- * @param {import('../checkin-generator.mjs').Crowd} crowd
- * @returns {Promise<{ value: number, p50: number, p99: number }>}
- */
-function checkIns(crowd) {
-  const generator = fork(fileURLToPath(new URL('../checkin-generator.mjs', import.meta.url)), {
-    execArgv: [],
-  });
-  let usage = startUsage();
-  return new Promise((resolve, reject) => {
-    generator.on('message', (/** @type {any} */ { counting, result, error }) => {
-      if (counting) usage = startUsage();
-      else if (error) reject(new Error(error));
-      else resolve({ ...result, ...usage() });
-    });
-    generator.once('error', reject);
-    generator.once('exit', (code) => reject(new Error(`The crowd ended with exit code ${code}.`)));
-    generator.send(crowd);
-  });
-}
+import { checkIns } from '../load.mjs';
 
 /** @param {'postgres' | 'pglite'} database */
 const row = (database) => ({

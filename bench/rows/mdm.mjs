@@ -1,33 +1,12 @@
 // Phones over Apple's protocol: the report of a command and the next one, in one request.
 
-import { fork } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { startUsage } from '../cpu.mjs';
+import { phoneCycles } from '../load.mjs';
 
 /** Fewer in a quick run: a certificate takes milliseconds, and a signature. */
 const PHONES = 1_000;
-
-/**
- * @param {import('../phone-generator.mjs').Phones} crowd
- * @returns {Promise<{ value: number, p50: number, p99: number }>}
- */
-function cycles(crowd) {
-  const generator = fork(fileURLToPath(new URL('../phone-generator.mjs', import.meta.url)), { execArgv: [] });
-  let usage = startUsage();
-  return new Promise((resolve, reject) => {
-    generator.on('message', (/** @type {any} */ { counting, result, error }) => {
-      if (counting) usage = startUsage();
-      else if (error) reject(new Error(error));
-      else resolve({ ...result, ...usage() });
-    });
-    generator.once('error', reject);
-    generator.once('exit', (code) => reject(new Error(`The phones ended with exit code ${code}.`)));
-    generator.send(crowd);
-  });
-}
 
 /** @param {'header' | 'signature'} by @param {number} perSecond at most: so many commands are made */
 const row = (by, perSecond) => ({
@@ -53,7 +32,7 @@ const row = (by, perSecond) => ({
         ? { MUSTER_MDM_CERT_HEADER: 'x-client-cert', MUSTER_TRUSTED_PROXIES: '127.0.0.1' }
         : {}),
     });
-    const commands = Math.ceil((perSecond * (sizes.warmUpSeconds + sizes.seconds)) / phones.length) + 10;
+    const commands = Math.ceil((perSecond * (sizes.httpWarmUpSeconds + sizes.seconds)) / phones.length) + 10;
     await enrolPhones(server, phones, commands);
     const signing = await signingKeyOf(key);
     /** @param {Buffer} certificate */
@@ -70,7 +49,7 @@ const row = (by, perSecond) => ({
         signed: by === 'signature' ? (await signed(certificate)).toString('base64') : null,
       });
     const pem = key.export({ format: 'pem', type: 'pkcs8' }).toString();
-    const result = await cycles({ ...sizes, port: server.port, commands, phones: crowd, key: pem });
+    const result = await phoneCycles({ ...sizes, port: server.port, commands, phones: crowd, key: pem });
     await server.close();
     rmSync(folder, { force: true, recursive: true });
     return { ...result, connections: sizes.connections };
