@@ -40,39 +40,9 @@ function Sentence({ reason }: { reason: WaitingFor }) {
   return partsOf(reason).map((part, place) => {
     const key = `${place}`;
     if ('text' in part) return <span key={key}>{part.text}</span>;
-    if ('actionId' in part)
-      return (
-        <PageLink
-          key={key}
-          to="/actions/$id"
-          params={{ id: part.actionId }}
-          className="underline underline-offset-2"
-        >
-          {part.actionId}
-        </PageLink>
-      );
-    if ('batchId' in part)
-      return (
-        <PageLink
-          key={key}
-          to="/batches/$id"
-          params={{ id: part.batchId }}
-          className="underline underline-offset-2"
-        >
-          {part.batchId}
-        </PageLink>
-      );
-    if ('taskId' in part)
-      return (
-        <PageLink
-          key={key}
-          to="/tasks/$id"
-          params={{ id: part.taskId }}
-          className="underline underline-offset-2"
-        >
-          {part.taskId}
-        </PageLink>
-      );
+    if ('actionId' in part) return <IdLink key={key} to="/actions/$id" id={part.actionId} />;
+    if ('batchId' in part) return <IdLink key={key} to="/batches/$id" id={part.batchId} />;
+    if ('taskId' in part) return <IdLink key={key} to="/tasks/$id" id={part.taskId} />;
     if ('tag' in part)
       return (
         <PageLink
@@ -93,4 +63,12 @@ function Sentence({ reason }: { reason: WaitingFor }) {
       </time>
     );
   });
+}
+
+function IdLink({ to, id }: { to: '/actions/$id' | '/batches/$id' | '/tasks/$id'; id: string }) {
+  return (
+    <PageLink to={to} params={{ id }} className="underline underline-offset-2">
+      {id}
+    </PageLink>
+  );
 }

@@ -21,6 +21,9 @@ export interface Wait {
   readonly signal?: AbortSignal;
 }
 
+/** Longer than any stream lasts. */
+export const FOREVER_SECONDS = 7 * 86_400;
+
 const REVOKED = Symbol('revoked');
 const RETRY_MS = 1_000;
 

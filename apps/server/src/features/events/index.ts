@@ -1,10 +1,11 @@
 import { api } from '@muster/contracts';
 import { FEED_ERRORS } from '@muster/contracts/words';
 import { Gauge } from 'prom-client';
+import { serveStream } from '../../events/server-sent.ts';
 import type { CreateFeature } from '../../feature.ts';
 import { operators } from '../../http/access.ts';
 import { defineRoute } from '../../http/define-route.ts';
-import { SseStreams } from './sse.ts';
+import { streamEvents } from './sse.ts';
 import { readPlace, wanted, wireEvent } from './wire.ts';
 
 /** The event feed: pages by cursor, or a stream. */
@@ -16,7 +17,6 @@ export const events: CreateFeature = ({
   registry,
   streamPlaces: places,
 }) => {
-  const streams = new SseStreams({ log, longPolls, places, stream });
   new Gauge({
     name: 'muster_event_streams',
     help: 'Open event streams.',
@@ -36,10 +36,9 @@ export const events: CreateFeature = ({
           if (wantsStream(request.headers.accept)) {
             const last = request.headers['last-event-id'];
             const given = typeof last === 'string' && last !== '' ? last : query.cursor;
-            return streams.open(
-              { request, reply },
-              { tenantId, cursor: await readPlace(engine, given ?? 'end') },
-              query,
+            const cursor = await readPlace(engine, given ?? 'end');
+            return serveStream({ log, longPolls, places }, { request, reply }, tenantId, (signal) =>
+              streamEvents(stream, reply, { tenantId, cursor, signal }, query),
             );
           }
           const page = await stream.page({

@@ -1,7 +1,6 @@
-import { EngineError } from '@muster/engine';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { MusterError } from '../../errors.ts';
 import type { EventStream } from '../../events/event-stream.ts';
+import { beginStream, serveStream } from '../../events/server-sent.ts';
 import type { StreamPlaces } from '../../events/stream-places.ts';
 import { refusalOf } from '../../http/auth.ts';
 import type { Log } from '../../http/logging.ts';
@@ -31,7 +30,6 @@ const PAUSE_MS = 500;
 const COME_BACK_MS = 1_000;
 /** A client that reads nothing for this long is cut off. */
 const PATIENCE_MS = 60_000;
-const FOREVER_SECONDS = 7 * 86_400;
 
 export class LiveStreams {
   readonly #tools: Tools;
@@ -45,21 +43,9 @@ export class LiveStreams {
     tenantId: number,
     place: Place,
   ): Promise<void> {
-    const leave = this.#tools.places.enter(tenantId);
-    try {
-      await this.#tools.longPolls.run(
-        request,
-        FOREVER_SECONDS,
-        ({ signal = AbortSignal.abort() }) => this.#send(request, reply, { tenantId, ...place, signal }),
-        undefined,
-      );
-    } catch (error) {
-      if (!reply.raw.headersSent) throw error;
-      this.#sayWhy(reply, error);
-    } finally {
-      leave();
-      if (reply.raw.headersSent) reply.raw.end();
-    }
+    await serveStream(this.#tools, { request, reply }, tenantId, (signal) =>
+      this.#send(request, reply, { tenantId, ...place, signal }),
+    );
   }
 
   async #send(
@@ -70,14 +56,7 @@ export class LiveStreams {
     const { signIns, stream, ticks, tokens } = this.#tools;
     const { raw } = reply;
     const first = await ticks.now();
-    reply.hijack();
-    raw.writeHead(200, {
-      ...(reply.getHeaders() as Record<string, string>),
-      'content-type': 'text/event-stream; charset=utf-8',
-      'cache-control': 'no-store',
-      'x-accel-buffering': 'no',
-    });
-    raw.write(`retry: ${COME_BACK_MS}\n\n`);
+    beginStream(reply, COME_BACK_MS);
 
     const over = new AbortController();
     const hints = new Hints();
@@ -134,14 +113,5 @@ export class LiveStreams {
       leave();
       paced.stop();
     }
-  }
-
-  #sayWhy(reply: FastifyReply, error: unknown): void {
-    const known = error instanceof MusterError || error instanceof EngineError;
-    if (!known) this.#tools.log.warn({ err: error }, 'A stream of hints broke off.');
-    const said = known
-      ? { error: error.message, code: error.code }
-      : { error: 'The stream broke off. Reconnect.', code: 'MUSTER_INTERNAL' };
-    reply.raw.write(`event: refused\ndata: ${JSON.stringify(said)}\n\n`);
   }
 }

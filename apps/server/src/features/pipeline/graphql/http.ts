@@ -9,7 +9,7 @@ import { defineRoute, type Route } from '../../../http/define-route.ts';
 import { drained } from '../../../http/drained.ts';
 import { httpError } from '../../../http/errors.ts';
 import type { Log } from '../../../http/logging.ts';
-import type { LongPolls } from '../../../http/long-poll.ts';
+import { FOREVER_SECONDS, type LongPolls } from '../../../http/long-poll.ts';
 import type { Caller } from '../../../tokens/caller.ts';
 import { boundedReads } from './bounded-reads.ts';
 import { codedErrors } from './coded-errors.ts';
@@ -25,7 +25,6 @@ import { SDL } from './schema.ts';
  * neither parsed nor validated again.
  */
 const PATH = '/graphql';
-const FOREVER_SECONDS = 7 * 86_400;
 /** Enough for the ten thousand ids of a bulk. */
 const BODY_LIMIT = 1_048_576;
 
