@@ -141,6 +141,13 @@ export const aims = [
     actual: (figures) => of(figures, 'control-wake-up').value,
   },
   {
+    text: 'the same with four operators at once',
+    unit: ' ms',
+    target: 15,
+    atMost: true,
+    actual: (figures) => of(figures, 'control-wake-up-four').value,
+  },
+  {
     text: 'p99 of the answer to a poll when work is there, nine thousand waiting',
     unit: ' ms',
     target: 10,
@@ -150,7 +157,7 @@ export const aims = [
   {
     text: 'check-ins over HTTP with result, lease and history, over select, delete, send',
     unit: '×',
-    target: 5,
+    target: 2,
     actual: ratio('checkin-postgres', 'checkin-select-delete-send'),
   },
   {
@@ -165,6 +172,20 @@ export const aims = [
     target: 1_000,
     atMost: true,
     actual: (figures) => of(figures, 'batch-accept').value,
+  },
+  {
+    text: 'every action of a batch for every device is in its lane within',
+    unit: ' s',
+    target: 6,
+    atMost: true,
+    actual: (figures) => of(figures, 'batch-supply').value,
+  },
+  {
+    text: 'p50 from the end of a device to the next one at the waiting runner',
+    unit: ' ms',
+    target: 5,
+    atMost: true,
+    actual: (figures) => Number(of(figures, 'tasks-refill').p50),
   },
   {
     text: 'p99 from the end of a device to the next one at the waiting runner',
