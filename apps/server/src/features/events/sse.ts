@@ -91,10 +91,10 @@ export class SseStreams {
 
   #sayWhy(reply: FastifyReply, error: unknown): void {
     const known = error instanceof MusterError || error instanceof EngineError;
-    if (!known) this.#options.log.warn({ err: error }, 'An event stream broke off.');
+    if (!known) this.#options.log.warn({ err: error }, 'An event stream was interrupted.');
     const said = known
       ? { error: error.message, code: error.code }
-      : { error: 'The stream broke off. Reconnect.', code: 'MUSTER_INTERNAL' };
+      : { error: 'The stream was interrupted. Reconnect.', code: 'MUSTER_INTERNAL' };
     reply.raw.write(`event: refused\ndata: ${JSON.stringify(said)}\n\n`);
   }
 }

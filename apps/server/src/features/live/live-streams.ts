@@ -138,10 +138,10 @@ export class LiveStreams {
 
   #sayWhy(reply: FastifyReply, error: unknown): void {
     const known = error instanceof MusterError || error instanceof EngineError;
-    if (!known) this.#tools.log.warn({ err: error }, 'A stream of hints broke off.');
+    if (!known) this.#tools.log.warn({ err: error }, 'A stream of hints was interrupted.');
     const said = known
       ? { error: error.message, code: error.code }
-      : { error: 'The stream broke off. Reconnect.', code: 'MUSTER_INTERNAL' };
+      : { error: 'The stream was interrupted. Reconnect.', code: 'MUSTER_INTERNAL' };
     reply.raw.write(`event: refused\ndata: ${JSON.stringify(said)}\n\n`);
   }
 }

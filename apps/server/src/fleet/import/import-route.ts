@@ -111,7 +111,7 @@ function asLine(error: unknown, aborted: boolean): { line: number; error: string
   return {
     line: 0,
     error: aborted
-      ? 'The upload broke off. Send it again.'
+      ? 'The upload was interrupted. Send it again.'
       : 'The import could not continue. Send the upload again.',
   };
 }
