@@ -43,7 +43,7 @@ export const MDM_ERRORS = {
   },
   MUSTER_UNKNOWN_ENROLMENT: {
     status: 404,
-    meaning: 'The enrolment token is unknown, expired or already used.',
+    meaning: 'The enrolment token is unknown, no longer valid or already used.',
   },
   MUSTER_WRONG_SERIAL: {
     status: 409,

@@ -34,7 +34,7 @@ export function importRoute(tools: { audit: Audit; db: Database; log: Log; regis
         reply.header('connection', 'close'); // the body is not read
         throw deviceError(
           'MUSTER_IMPORT_RUNNING',
-          'Another import of this tenant is running. Wait until it has ended.',
+          'Another import of this tenant is running at this node. Wait until it has ended.',
         );
       }
       const owner = { tenantId, by: caller.name };
