@@ -150,7 +150,7 @@ export const SETTINGS = {
   ),
   MUSTER_OPERATOR_TOKEN: setting(
     null,
-    'An admin token of the default tenant, ensured at each start; at least 32 characters. Changing it revokes the old one.',
+    'An admin token of the default tenant, created at the start if it does not exist; at least 32 characters. Changing or removing it revokes the old one.',
     operatorToken,
   ),
   MUSTER_SECRETS_KEY: setting(
@@ -202,7 +202,7 @@ export const SETTINGS = {
   ),
   MUSTER_MAX_QUEUED_MB: setting(
     '64',
-    'How many MB of calls of one kind (queueing, reporting) may wait for the database; request bodies may hold twice this. More is refused at once.',
+    'How many MB of calls of one kind (queueing, reporting) may wait for the database; request bodies may take up twice as much. Further calls are refused at once.',
     wholeNumber(1, 65_536),
   ),
   MUSTER_PROCESSES: setting(
@@ -301,7 +301,7 @@ export const SETTINGS = {
     'The push certificate for device management, for tenants without their own: a PEM file, or its text.',
     text,
   ),
-  APNS_KEY: setting(null, 'Its key: a PEM file, or its text.', text),
+  APNS_KEY: setting(null, 'The key of APNS_CERT: a PEM file, or its text.', text),
   APNS_CA: setting(
     null,
     'The authorities to trust for APNs instead of the usual ones: a PEM file, or its text.',
@@ -313,7 +313,7 @@ export const SETTINGS = {
     'The push certificate of the companion app: a PEM file, or its text.',
     text,
   ),
-  APNS_MESSAGE_KEY: setting(null, 'Its key: a PEM file, or its text.', text),
+  APNS_MESSAGE_KEY: setting(null, 'The key of APNS_MESSAGE_CERT: a PEM file, or its text.', text),
   MUSTER_METRICS_ALLOW: setting(
     '',
     'Addresses and networks, separated by commas, that may read /metrics without a token.',
@@ -370,15 +370,15 @@ export const SETTINGS = {
     'The SCEP server that issues certificates to phones instead of Muster; needs MUSTER_MDM_CA.',
     webAddress,
   ),
-  MUSTER_SCEP_CHALLENGE: setting(null, 'The challenge of that server, put into every profile.', text),
+  MUSTER_SCEP_CHALLENGE: setting(null, 'The challenge of the SCEP server, put into every profile.', text),
   QSTASH_URL: setting(
     null,
-    'A QStash account that sends the callbacks of this server, together with the three settings below and MUSTER_PUBLIC_URL.',
+    'A QStash account that sends the calls of this server to itself, such as the end of an order. Needs the three settings below and MUSTER_PUBLIC_URL.',
     webAddress,
   ),
-  QSTASH_TOKEN: setting(null, 'Its token.', text),
-  QSTASH_CURRENT_SIGNING_KEY: setting(null, 'Its current signing key.', text),
-  QSTASH_NEXT_SIGNING_KEY: setting(null, 'Its next signing key.', text),
+  QSTASH_TOKEN: setting(null, 'The token of that QStash account.', text),
+  QSTASH_CURRENT_SIGNING_KEY: setting(null, 'The current signing key of that account.', text),
+  QSTASH_NEXT_SIGNING_KEY: setting(null, 'The next signing key of that account.', text),
   MUSTER_LOG_LEVEL: setting(
     'info',
     'The lowest level to log; debug has a line per request.',

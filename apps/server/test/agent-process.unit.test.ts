@@ -97,7 +97,7 @@ it('issue 11: the commands of docs/agent-install.md work as written, and a revok
 });
 
 it.each([
-  ['gone', /^No unit is allowed: there is no list \S+\/gone\. .*counts at once\.$/m],
+  ['gone', /^No unit is allowed: there is no list \S+\/gone\. .*take effect at once\.$/m],
   ['no-units', /^No unit is allowed: nothing is on the list \S+\/no-units\./m],
   ['odd', /^No unit is allowed: the list cannot be read: EISDIR/m],
 ])('warns at start that no unit is allowed with the list %s', async (name, sentence) => {

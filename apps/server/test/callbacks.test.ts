@@ -645,7 +645,7 @@ test('G84: hosts that hang, more than there are places, delay no other host, and
   const triedAgain = () => t.pass(86_400_000).then(() => lines('held'));
   // if that fails, the outcome is stored anyway, and the next one moves it
   const { assignRunners } = t.engine;
-  const isSaid = () => t.log().includes('What follows the outcome of a Callback could not be done.');
+  const isSaid = () => t.log().includes('The follow-up of the outcome of a Callback failed.');
   const assigning = vi.spyOn(t.engine, 'assignRunners').mockImplementation(async (...given) => {
     if (!isSaid()) throw new Error('not in a test');
     return assignRunners(...given);

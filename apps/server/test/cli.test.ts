@@ -358,6 +358,6 @@ test('the lane of a device is paused and resumed on the command line', async () 
   expect(shown.out).toMatch(/^paused by MUSTER_OPERATOR_TOKEN, \d/m);
   expect(shown.out).toMatch(/SYNC +pending +LANE_PAUSED: The lane is paused\./);
   expect(await muster(`device resume ${device.id}`)).toMatchObject({
-    ...{ code: 0, out: `Till 77 ${device.id}  goes on` },
+    ...{ code: 0, out: `Till 77 ${device.id}  not paused` },
   });
 });

@@ -44,7 +44,7 @@ test('a batch needs targets that exist, and asks for confirmation above a hundre
   await dialog().getByText('No device has the tag kioks.').waitFor();
   await dialog().getByLabel('Tags').fill('kiosk');
   await dialog().getByLabel('At most per minute').fill('30');
-  await dialog().getByLabel('Stops itself at % failed').fill('5');
+  await dialog().getByLabel('Abort at % failed').fill('5');
   await dialog().getByRole('button', { name: 'Assign' }).click();
   await page.getByRole('heading', { name: `Assign WIFI for ${MANY} devices?` }).waitFor();
   expect(await batches()).toBe(0);
@@ -119,7 +119,7 @@ test('a cause of dead letters links to exactly those it counts', async () => {
 test('a part of a name that the palette does not find is searched among the devices', async () => {
   const { page } = desk;
   await page.keyboard.press('Control+k');
-  await page.getByLabel('Page, id, name or act').fill('0412');
+  await page.getByLabel('Page, id, name or command').fill('0412');
   await page.getByText('Devices with “0412” in their name').click();
   await page.getByRole('table', { name: 'Devices' }).getByText('Tablet 0412').waitFor();
 });

@@ -35,12 +35,12 @@ test('calls of the server to itself have no make-due button, because the server 
   const own = { tenantId: 1, laneId, channel: CALLBACKS, kind: OWN_CALL, notBefore: tomorrow() };
   const { id } = await t.engine.enqueue(db, own);
   const { body: other } = await t.post('/api/lanes/desk/actions', { kind: 'PRINT', notBefore: tomorrow() });
-  const why = desk.page.getByRole('region', { name: 'Why not yet' });
+  const why = desk.page.getByRole('region', { name: 'Why it waits' });
   const due = why.getByRole('button', { name: 'Make due now' });
   await desk.go(`/actions/${other.id}`);
   await due.waitFor();
   await desk.go(`/actions/${id}`);
-  await why.getByText('Nothing to press: it goes out at that time.').waitFor();
+  await why.getByText('Nothing to do: it goes out at that time.').waitFor();
   expect(await due.count()).toBe(0);
   expect((await t.post(`/api/actions/${id}/make-due`)).body.code).toBe('MUSTER_NOT_MADE_DUE');
 
@@ -79,7 +79,7 @@ test('a phone whose action waits without a push says why and what comes next; it
   const command = { requestType: 'InstallProfile', keys: { Payload: { $data: 'AA==' } } };
   const { body: queued } = await t.post(`/api/devices/${id}/mdm/commands`, command);
   await desk.go(`/devices/${id}`);
-  await page.getByRole('table', { name: 'What waits' }).getByText('InstallProfile').waitFor();
+  await page.getByRole('table', { name: 'Waiting actions' }).getByText('InstallProfile').waitFor();
   await desk.go(`/actions/${queued.id}`);
   await page.getByRole('heading', { level: 1, name: 'InstallProfile' }).waitFor();
   await desk.go('/actions?kind=mdm.raw');
@@ -137,10 +137,7 @@ test('a task has its own page: devices by state, each with its reason, and count
   await table.getByText('Its PC takes it as soon as it has a free slot and the device is free').waitFor();
 
   await pc.fail(held, { error: 'no cable' });
-  await page
-    .getByRole('navigation', { name: 'What became of them' })
-    .getByRole('link', { name: 'failed 1' })
-    .click();
+  await page.getByRole('navigation', { name: 'Outcome' }).getByRole('link', { name: 'failed 1' }).click();
   await page.waitForURL(/status=failed/);
   await table.getByText('no cable').waitFor();
   expect(await table.getByRole('row').count()).toBe(2);
@@ -170,7 +167,7 @@ test('a filter is completed with the keyboard: keys, their values, and values th
   await desk.go('/actions');
   await page.getByRole('table', { name: 'Actions' }).getByText('PRINT').first().waitFor();
   const field = page.getByRole('combobox', { name: 'Filter' });
-  const offered = page.getByRole('listbox', { name: 'What fits' }).getByRole('option');
+  const offered = page.getByRole('listbox', { name: 'Matches' }).getByRole('option');
   await page.getByRole('heading', { level: 1 }).focus();
   await page.keyboard.press('/');
   await page.keyboard.type('sta');
@@ -234,7 +231,7 @@ test('the lane of a device is paused on its page; waiting actions show who did i
   const { page } = desk;
   const acts = page.locator('#main [data-acts]');
   await desk.go(`/devices/${device.id}`);
-  const why = page.getByRole('table', { name: 'What waits' });
+  const why = page.getByRole('table', { name: 'Waiting actions' });
   await why.getByText('SYNC').waitFor();
   await acts.getByRole('button', { name: 'Pause lane' }).click();
   await why.getByText(/^Its lane is paused by MUSTER_OPERATOR_TOKEN since/).waitFor();

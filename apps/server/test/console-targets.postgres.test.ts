@@ -168,7 +168,7 @@ test('the page of a device without a phone names the device and says what to do,
   expect(asked).toBe(1);
   expect(await desk.faults()).toEqual([]);
   await page.getByRole('link', { name: 'Tablet 9: its lane' }).click();
-  await page.getByRole('table', { name: 'What waits' }).waitFor();
+  await page.getByRole('table', { name: 'Waiting actions' }).waitFor();
   desk.complaints.length = 0;
 });
 

@@ -76,13 +76,13 @@ test('an assigned action is shown waiting, delivered and done, without a reload'
   await page.getByLabel('Kind').fill('LOCK');
   await page.getByLabel('Payload').fill('{"pin": "1234", "minutes": 5}');
   await page.getByRole('dialog').getByRole('button', { name: 'Assign' }).click();
-  const waiting = page.getByRole('table', { name: 'What waits' });
+  const waiting = page.getByRole('table', { name: 'Waiting actions' });
   await waiting.getByText('The device has never checked in').waitFor();
 
   const { action } = await at(1).checkIn();
   await waiting.getByText('With the device').waitFor();
   await at(1).report(action, 'done');
-  await page.getByRole('table', { name: 'What it did' }).getByText('succeeded').waitFor();
+  await page.getByRole('table', { name: 'Finished actions' }).getByText('succeeded').waitFor();
   await page.getByText('Nothing waits for it.').waitFor();
 });
 
@@ -91,7 +91,7 @@ test('the page of an action says why it waits, and has the one button that helps
   const first = await at(2).assign('SYNC');
   const behind = await at(2).assign('UPDATE');
   await desk.go(`/actions/${behind}`);
-  const why = page.getByRole('region', { name: 'Why not yet' });
+  const why = page.getByRole('region', { name: 'Why it waits' });
   await why.getByText(`Behind action ${first}`).waitFor();
   // the cause is that of the first one in line
   await why.getByText('The device has never checked in').waitFor();
@@ -99,7 +99,7 @@ test('the page of an action says why it waits, and has the one button that helps
   await page.getByRole('button', { name: 'Cancel' }).first().waitFor();
   expect(await desk.changesBy('c')).toEqual([]);
   await why.getByRole('button', { name: 'To front' }).click();
-  await why.getByText('Nothing to press').waitFor();
+  await why.getByText('Nothing to do').waitFor();
 
   // times and pauses have their own sentences
   const tomorrow = new Date(Date.now() + 86_400_000).toISOString();
@@ -183,7 +183,7 @@ test('many are cancelled by a filter, and later ones are not touched', async () 
 
 test('a retry, a paused tag, a full PC and a device in error say so, each with the button that helps', async () => {
   const { page } = desk;
-  const why = page.getByRole('region', { name: 'Why not yet' });
+  const why = page.getByRole('region', { name: 'Why it waits' });
   const { token: worker } = await t.token({ kind: 'worker', name: 'printer' });
   const { body: print } = await t.post('/api/lanes/printer/actions', { kind: 'PRINT', tags: ['paper'] });
   const { body: taken } = await t.post('/api/lanes/printer/claim', { worker: 'w' }, { token: worker });
@@ -209,7 +209,7 @@ test('a retry, a paused tag, a full PC and a device in error say so, each with t
   await t.get('/api/control/queue?max=10', { token: agent });
   await desk.go(`/actions/${queued[1]}`);
   await why.getByText('No free slot: 1 of 1 are busy').waitFor();
-  await why.getByText('Nothing to press: it goes out when a slot is free.').waitFor();
+  await why.getByText('Nothing to do: it goes out when a slot is free.').waitFor();
 
   const pc = await fakePc(t, 1, { slots: 1 });
   await newTask(t, { deviceIds: pc.devices.map(({ id }) => id) }, { maxAttempts: 1 });
@@ -256,7 +256,7 @@ test('keys and the palette reach every page, and the tab shows the number of pro
   await expect.poll(() => page.title()).toMatch(/^\(\d+\) Overview · Muster$/);
 
   await page.keyboard.press('Control+k');
-  const field = page.getByRole('combobox', { name: 'Page, id, name or act' });
+  const field = page.getByRole('combobox', { name: 'Page, id, name or command' });
   await field.fill(dead);
   await page.getByRole('option', { name: 'BROKEN' }).waitFor();
   await page.keyboard.press('Enter');
@@ -286,7 +286,7 @@ test('keys and the palette reach every page, and the tab shows the number of pro
   await page.keyboard.press('/');
   await page.keyboard.type('nowhere-to-be-found');
   await page.keyboard.press('Enter');
-  await page.getByText(/Looked for among the newest .* of the last 24 hours/).waitFor();
+  await page.getByText(/Searched the newest .* of the last 24 hours/).waitFor();
   await page.goBack();
   await page.getByText(/of the last 24 hours/).waitFor({ state: 'hidden' });
   await page.getByRole('heading', { level: 1 }).focus();
@@ -428,7 +428,7 @@ test('a command is sent to a phone by hand and its answer is shown; only an admi
   const { phone, id } = await s.enrolled({ serial: 'F17' });
   await phone.connect();
   await desk.go('/phones');
-  await desk.page.getByRole('table', { name: 'Push certificates' }).getByText('go out').waitFor();
+  await desk.page.getByRole('table', { name: 'Push certificates' }).getByText('sent').waitFor();
   const row = desk.page.getByRole('table', { name: 'Phones' }).getByRole('row').filter({ hasText: 'F17' });
   await row.getByText('reachable').waitFor();
   await row.getByRole('link').click();

@@ -145,7 +145,7 @@ test('a port that browsers block is refused in a sentence before anything is cre
   const before = leftovers();
   for (const port of ['4190', '6667'])
     await expect(startDemo({ ...FLAGS, port }, hear)).rejects.toThrow(
-      `Browsers open nothing at port ${port}, which other protocols use.`,
+      `Browsers block port ${port}, because another protocol uses it.`,
     );
   expect(leftovers()).toEqual(before);
 });

@@ -429,7 +429,7 @@ test('an erase is for the phone whose serial number was repeated, whatever it re
   await phone.tokenUpdate();
   expect(await phone.connect()).toEqual([]);
   expect(await action(body.id)).toMatchObject({
-    ...{ state: 'failed', error: 'The phone is not the one that was to be erased.' },
+    ...{ state: 'failed', error: 'The phone has another serial number than the one to be erased.' },
   });
 });
 

@@ -20,7 +20,7 @@ test('a sleeping phone shows when it was last pushed and when the next push is s
   const since = s.t.clock().toISOString();
   expect(await why(waits)).toMatchObject({
     ...{ since, attempt: 1, until: expect.any(String) },
-    text: `The phone is asleep: last push at ${since}, it has not come yet.`,
+    text: `The phone is asleep: it has not connected since the last push at ${since}.`,
   });
   // every action of the phone has the reason, for a page of actions in one read
   const { body } = await s.t.get(`/api/devices/${id}/queue`);

@@ -86,7 +86,7 @@ test('assigning an order that cannot be handed out is refused with the reason', 
     await t.engine.cancel(tx, { tenantId: 1, actionId: action });
     return claimFromPool(tx, item);
   });
-  expect((await assign()).body.error).toBe('The order was deleted meanwhile.');
+  expect((await assign()).body.error).toBe('The order has just been deleted.');
   expect((await assign()).status).toBe(200);
 });
 

@@ -241,7 +241,9 @@ test('G86: an endpoint that accepts nothing for a day is paused, with a reason a
   await t.pass(DAY_MS);
   await comesTo(id, { state: 'paused', pausedBy: 'failures', pausedSince: t.clock().toISOString() });
   expect(them.of('/dead').length).toBe(tried + 1);
-  expect((await show(id)).pausedReason).toContain(`Nothing was accepted since ${since.toISOString()}`);
+  expect((await show(id)).pausedReason).toContain(
+    `The endpoint has accepted nothing since ${since.toISOString()}`,
+  );
   const alerts = () => eventsAt('/alerts').filter(({ data }) => data.name === 'endpoint.dead');
   await expect.poll(() => alerts().length).toBe(1);
   expect(alerts()[0].data).toMatchObject({ webhookId: id, text: expect.stringContaining('billing') });

@@ -23,7 +23,7 @@ export class AllowList {
     if (units instanceof Error) return `No unit is allowed: the list cannot be read: ${units.message}.`;
     if (units && units.length > 0) return null;
     const what = units === null ? 'there is no list' : 'nothing is on the list';
-    return `No unit is allowed: ${what} ${this.#file}. Write one unit per line; a change counts at once.`;
+    return `No unit is allowed: ${what} ${this.#file}. Write one unit per line; changes take effect at once.`;
   }
 
   /** Null: there is no such file. */

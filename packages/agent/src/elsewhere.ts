@@ -22,7 +22,7 @@ export function elsewhereLog(
     last = what;
     const who = instance === null ? '' : ` (instance ${instance})`;
     warn(
-      `${what} is held elsewhere, since ${since}: by the ${program} of another state folder${who} with the same token. It may come here if it is not reported by ${until}. A second machine needs a token of its own; if the state folder was lost, wait.`,
+      `${what} is held elsewhere, since ${since}: by the ${program} of another state folder${who} with the same token. If it is not reported by ${until}, the server may hand it out here. Give a second machine its own token; after a lost state folder, wait.`,
     );
   };
 }

@@ -116,7 +116,7 @@ it('logs once per attempt that another instance holds it', () => {
   );
   for (const one of [null, held, null, held]) say(one);
   expect(said).toEqual([
-    'Action 7, attempt 2 is held elsewhere, since 2026-03-01T12:00:00.000Z: by the agent of another state folder (instance 4f-4f-4f-4f) with the same token. It may come here if it is not reported by 2026-03-01T12:05:00.000Z. A second machine needs a token of its own; if the state folder was lost, wait.',
+    'Action 7, attempt 2 is held elsewhere, since 2026-03-01T12:00:00.000Z: by the agent of another state folder (instance 4f-4f-4f-4f) with the same token. If it is not reported by 2026-03-01T12:05:00.000Z, the server may hand it out here. Give a second machine its own token; after a lost state folder, wait.',
   ]);
   expect(readElsewhere('id=7, nonsense')).toBe(null);
 });

@@ -37,7 +37,7 @@ export const HTTP_ERRORS = {
   },
   MUSTER_DATABASE_AWAY: {
     status: 503,
-    meaning: 'The database does not answer. As far as is known nothing was changed; try again.',
+    meaning: 'The database does not answer. As far as the server knows, nothing was changed; try again.',
   },
   MUSTER_DATABASE_SLOW: {
     status: 503,

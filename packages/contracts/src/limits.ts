@@ -17,7 +17,7 @@ export const limits = {
   list: endpoint({
     method: 'GET',
     path: '/api/limits',
-    summary: 'List the limits of this server: how much, how many, how long',
+    summary: 'List the limits of this server',
     responses: { 200: { description: 'All of them, with their defaults.', schema: limitList } },
   }),
 };

@@ -84,7 +84,7 @@ export function useHelp(reason: WaitingFor | null, action: HelpedAction): ReactN
         : button(
             'Make due now',
             () => ask('POST', '/api/actions/:id/make-due', { params: { id: action.id }, body: {} }),
-            'It waits no longer.',
+            'It is due now.',
           );
     case 'BEHIND':
       if (action.fixed?.includes('place')) return null;

@@ -44,7 +44,7 @@ export function SignInPage(props: {
         <h1 className="text-title font-semibold">Muster</h1>
         {hasEnded && (
           <p role="alert" className="mt-2 font-medium text-amber-text">
-            Your sign-in has ended: you signed out elsewhere, or its token was revoked or has expired.
+            Your sign-in has ended: you signed out elsewhere, its token was revoked, or it has expired.
           </p>
         )}
         <p className="mt-1 text-ink-2">

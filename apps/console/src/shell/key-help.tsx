@@ -30,7 +30,7 @@ export default function KeyHelp({ onClose }: { onClose: () => void }) {
           checked={on}
           onChange={(event) => set(event.target.checked)}
         />
-        Single keys do something in this browser
+        Use single-key shortcuts in this browser
       </label>
     </Dialog>
   );

@@ -26,7 +26,7 @@ export const GO: Readonly<Record<string, readonly [page: PagePath, word: string]
 };
 
 export const KEYS: readonly (readonly [key: string, word: string])[] = [
-  ['Ctrl K', 'Find a page, an id, a name, or an act of this page'],
+  ['Ctrl K', 'Find a page, an id, a name or a command of this page'],
   ...Object.entries(GO).map(([key, [, word]]) => [`g ${key}`, `Go to ${word}`] as const),
   ['/', 'To the filter'],
   ['j, k', 'To the next or previous row'],
@@ -35,7 +35,7 @@ export const KEYS: readonly (readonly [key: string, word: string])[] = [
   ['e', 'Redrive the selected rows, or this one'],
   ['c', 'Cancel them'],
   ['p', 'Pause or resume the row'],
-  ['.', 'More acts'],
+  ['.', 'More commands'],
   ['Esc', 'Close what is open'],
   ['?', 'Show this'],
 ];

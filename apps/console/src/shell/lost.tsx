@@ -5,7 +5,7 @@ export function Lost() {
   return (
     <Page title="There is no such page" name="No such page">
       <p>
-        The address leads nowhere. <TextLink to="/">To the overview</TextLink>
+        There is nothing at this address. <TextLink to="/">To the overview</TextLink>
       </p>
     </Page>
   );

@@ -92,10 +92,10 @@ export default function Palette({ onClose }: { onClose: () => void }) {
     }
   };
   return (
-    <Dialog open onClose={onClose} title="Go to, find, do">
+    <Dialog open onClose={onClose} title="Find a page, an id, a name or a command">
       <input
         role="combobox"
-        aria-label="Page, id, name or act"
+        aria-label="Page, id, name or command"
         aria-expanded="true"
         aria-controls={id}
         aria-activedescendant={choices[active] ? `${id}-${active}` : undefined}
@@ -111,7 +111,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
         onKeyDown={move}
         className="h-8 w-full pointer-coarse:h-touch rounded-control border border-control bg-surface px-3"
       />
-      <div id={id} role="listbox" aria-label="What fits" className="-mx-2 h-[320px] overflow-y-auto">
+      <div id={id} role="listbox" aria-label="Matches" className="-mx-2 h-[320px] overflow-y-auto">
         {choices.map((choice, place) => (
           <div key={choice.key}>
             {choices[place - 1]?.group !== choice.group && (
@@ -140,7 +140,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
             </div>
           </div>
         ))}
-        {choices.length === 0 && <p className="px-2 py-3 text-ink-2">Nothing fits “{text}”.</p>}
+        {choices.length === 0 && <p className="px-2 py-3 text-ink-2">Nothing matches “{text}”.</p>}
       </div>
     </Dialog>
   );

@@ -91,7 +91,7 @@ export function FilterField(props: {
       <div
         id={id}
         role="listbox"
-        aria-label="What fits"
+        aria-label="Matches"
         className={classes(
           'absolute inset-x-0 top-full z-30 mt-1 max-h-[260px] overflow-y-auto rounded-control border border-control bg-surface p-1',
           offered.length === 0 && 'hidden',

@@ -10,7 +10,7 @@ export function LeaseCountdown({ from, until }: { from: string; until: string })
   const part = Math.min(1, Math.max(0, left / Math.max(1, end - start)));
   const isLast = part <= 0.1;
   if (left <= 0)
-    return <span className="text-label text-amber-text">lease over, waiting for the server</span>;
+    return <span className="text-label text-amber-text">lease ended, waiting for the server</span>;
   return (
     <span className="inline-flex items-center gap-2 whitespace-nowrap">
       <span aria-hidden className="h-1 w-12 overflow-hidden rounded-round bg-sunken">

@@ -28,7 +28,7 @@ export function ShownOnce({
     }
   };
   return (
-    <Dialog open={secret !== undefined} onClose={onClose} sticky title="Shown this once" about={about}>
+    <Dialog open={secret !== undefined} onClose={onClose} sticky title="Shown only once" about={about}>
       <div ref={field}>
         <Field
           label={label}

@@ -4,22 +4,22 @@
  */
 const SENTENCES: Readonly<Record<string, string>> = {
   ACTION_FAILED: 'Its action failed.',
-  CALLBACK: 'Its time was up.',
+  CALLBACK: 'Its time ended.',
   CANCELLED: 'It was cancelled.',
   DEADLINE: 'Its deadline passed before it was done.',
   DEVICE_DELETED: 'Its device was deleted.',
   EXPIRED: 'It was not handed out in time.',
-  FAILED: 'It failed at every attempt, without saying why.',
-  GENERATION: 'Its target was enrolled again, which ended everything assigned before.',
+  FAILED: 'It failed at every attempt, and no reason was given.',
+  GENERATION: 'Its target was enrolled again, which cancelled everything assigned before.',
   LANE_BUSY: 'The lane was too busy to queue it.',
   LANE_FULL: 'The lane is full.',
   LATE: 'It was reported too late to count.',
-  LEASE_END: 'Its time was up.',
+  LEASE_END: 'Its time ended.',
   NOBODY_MEANT: 'No device matched.',
   NOT_ELIGIBLE: 'None of its devices could run it: they are absent, in error or without a PC.',
   NOT_NOW: 'It said “not now” until no attempt was left.',
   OPERATOR: 'An operator completed it.',
-  RELEASED: 'It was given back unfinished until no attempt was left.',
+  RELEASED: 'It was released unfinished until no attempt was left.',
   SUPERSEDED: 'A newer one replaced it.',
   TIMEOUT: 'No report came in time, at every attempt.',
   UNKNOWN_DEVICE: 'There is no such device.',
@@ -35,9 +35,9 @@ const OF_ONE: Readonly<Record<string, string>> = {
   NOT_ELIGIBLE: 'The device could not run it: absent, in error or without a PC.',
 };
 const OF_ATTEMPT: Readonly<Record<string, string>> = {
-  FAILED: 'It failed without saying why.',
+  FAILED: 'It failed, and no reason was given.',
   NOT_NOW: 'It said “not now”.',
-  RELEASED: 'It was given back unfinished.',
+  RELEASED: 'It was released unfinished.',
   TIMEOUT: 'No report came before the lease ended.',
 };
 

@@ -87,7 +87,9 @@ function greeting({ people, tryThis, url }: RunningDemo, { dataDir }: DemoFlags)
     'Try this:',
     ...tryThis.map((line) => `  ${line}`),
     '',
-    dataDir === undefined ? 'Ctrl-C ends it and leaves nothing behind.' : `Ctrl-C ends it; ${dataDir} stays.`,
+    dataDir === undefined
+      ? 'Ctrl-C ends it and leaves nothing behind.'
+      : `Ctrl-C ends it and keeps ${dataDir}.`,
   ];
 }
 
@@ -188,7 +190,7 @@ async function dropSchema(url: string, schema: string): Promise<void> {
 function refuseBlocked(port: string | undefined): void {
   if (port !== undefined && isBlockedPort(Number(port)))
     throw new CommandError(
-      `Browsers open nothing at port ${port}, which other protocols use. Choose another one, for example --port 4300.`,
+      `Browsers block port ${port}, because another protocol uses it. Choose another one, for example --port 4300.`,
     );
 }
 

@@ -42,7 +42,7 @@ async function clock({ db }: CommandContext): Promise<Finding> {
   const off = rows[0].now.getTime() - (asked + answered) / 2;
   const seconds = (Math.abs(off) / 1_000).toFixed(1);
   if (Math.abs(off) - (answered - asked) / 2 > LARGEST_DIFFERENCE_MS)
-    return `wrong: The clock of the database is ${seconds} s ${off > 0 ? 'ahead of' : 'behind'} this machine's. Leases live by the database's clock; set both by NTP.`;
+    return `wrong: The clock of the database is ${seconds} s ${off > 0 ? 'ahead of' : 'behind'} this machine's. Leases use the clock of the database; synchronise both clocks with NTP.`;
   return `ok: The clocks of the database and of this machine agree within ${seconds} s.`;
 }
 

@@ -59,6 +59,6 @@ export function beginStream(reply: FastifyReply, retryMs: number, id = ''): void
 function whyEnded(log: Log, error: unknown): { error: string; code: string } {
   if (error instanceof MusterError || error instanceof EngineError)
     return { error: error.message, code: error.code };
-  log.warn({ err: error }, 'A stream of events broke off.');
-  return { error: 'The stream broke off. Reconnect.', code: 'MUSTER_INTERNAL' };
+  log.warn({ err: error }, 'A stream of events was interrupted.');
+  return { error: 'The stream was interrupted. Reconnect.', code: 'MUSTER_INTERNAL' };
 }

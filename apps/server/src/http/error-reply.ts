@@ -72,8 +72,8 @@ function translate(error: FastifyError | Error, request: FastifyRequest): Muster
   if ('validation' in error && error.validation) return sentenceOf(error.validation, error.validationContext);
   if (request.raw.aborted) {
     // Its error looks like a lost connection to the database. No client receives this answer.
-    request.log.debug({ reqId: request.id, err: error }, 'The client hung up.');
-    return httpError('MUSTER_BAD_REQUEST', 'The request broke off.');
+    request.log.debug({ reqId: request.id, err: error }, 'The client disconnected.');
+    return httpError('MUSTER_BAD_REQUEST', 'The request was interrupted.');
   }
   return ofFastify(error, request) ?? failureOf(error, asked);
 }

@@ -28,14 +28,17 @@ export function createHandOut(
         actionId,
         attempt,
         channel,
-        reason: 'The connection was gone.',
+        reason: 'The client disconnected.',
       });
   }
 
   /** In the background. An attempt that was ended by its delivery stays ended. */
   function takeBack(actions: readonly ClaimedAction[]): void {
     release(actions).catch((error) =>
-      log.warn({ err: error, channel }, 'The attempt could not be released after its client was gone.'),
+      log.warn(
+        { err: error, channel },
+        'The attempt could not be released after its client had disconnected.',
+      ),
     );
   }
 

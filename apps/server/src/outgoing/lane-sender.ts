@@ -120,10 +120,7 @@ export class LaneSender {
     }
     await this.#settle(action, answer);
     await settled?.(action, answer).catch((error) =>
-      log.warn(
-        { err: error, message: action.id },
-        `What follows the outcome of a ${what} could not be done.`,
-      ),
+      log.warn({ err: error, message: action.id }, `The follow-up of the outcome of a ${what} failed.`),
     );
   }
 
@@ -173,7 +170,10 @@ export class LaneSender {
     const timer = setTimeout(() => {
       this.#places.turnSlow(place, Buffer.byteLength(body ?? ''));
       begun = slowed?.(action).catch((error) =>
-        log.warn({ err: error, message: action.id }, `A slow ${what} could not be moved to the slow line.`),
+        log.warn(
+          { err: error, message: action.id },
+          `A slow ${what} could not be moved to the places for slow requests.`,
+        ),
       );
     }, slowAfterMs);
     return async () => {

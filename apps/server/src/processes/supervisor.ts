@@ -143,7 +143,7 @@ export class Supervisor {
       const { child, listening, unanswered } = member;
       if (!listening) continue; // a start takes its time
       if (unanswered === MOST_UNANSWERED) {
-        this.#options.log('A server process does not answer and is ended.', { process: child.pid });
+        this.#options.log('A server process does not answer and is killed.', { process: child.pid });
         child.kill('SIGKILL');
       } else child.send({ muster: 'alive?' });
       member.unanswered += 1;
@@ -156,7 +156,7 @@ export class Supervisor {
     const { later, log, stopMs } = this.#options;
     later(stopMs, () => {
       if (!this.#members.has(member)) return;
-      log('A server process does not stop and is ended.', { process: member.child.pid });
+      log('A server process does not stop and is killed.', { process: member.child.pid });
       member.child.kill('SIGKILL');
     });
   }

@@ -170,7 +170,7 @@ export type CancelledMatching = z.infer<typeof cancelledMatching>;
 export const redrivenMatching = z
   .strictObject({
     redriven: z.int(),
-    refused: z.int().describe('How many stay dead letters because their target is gone or in error.'),
+    refused: z.int().describe('How many stay dead letters because their target was deleted or is in error.'),
     refusals: z
       .array(
         z.strictObject({

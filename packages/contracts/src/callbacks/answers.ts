@@ -62,7 +62,7 @@ export const eventPage = z
   .strictObject({ events: z.array(event), cursor: z.string().optional() })
   .meta({ id: 'CallbackEventPage' });
 
-const more = z.string().optional().describe('There are more: pass it to go on.');
+const more = z.string().optional().describe('There are more: pass it to get the next page.');
 export const cancelled = z
   .strictObject({ cancelled: z.int(), cursor: more })
   .meta({ id: 'CancelledCallbacks' });

@@ -28,7 +28,7 @@ export const callbacks = {
     bytes: ['*/*'],
     responses: {
       201: { description: 'Accepted.', schema: published },
-      202: { description: 'A message with this deduplication id exists; this is it.', schema: published },
+      202: { description: 'The existing message with this deduplication id.', schema: published },
     },
   }),
   batch: endpoint({

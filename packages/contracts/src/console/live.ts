@@ -8,7 +8,9 @@ import { MUSTER_TENANT } from './session.ts';
 const liveChanged = z
   .strictObject({
     actions: z.array(z.string()).describe('Their ids.'),
-    targets: z.array(z.string()).describe('Whose lanes: `device:12`, `service:5`, `generic:night-jobs`.'),
+    targets: z
+      .array(z.string())
+      .describe('The owners of the lanes: `device:12`, `service:5`, `generic:night-jobs`.'),
     notes: z.array(z.string()).describe('Names of notes from doors.'),
   })
   .describe('event: changed. At most 500 entries in all.')

@@ -19,7 +19,7 @@ const feedEvent = z
     target: z
       .string()
       .nullable()
-      .describe('Whose lane it is: `device:12`, `service:5`, `generic:night-jobs`.'),
+      .describe('The owner of its lane: `device:12`, `service:5`, `generic:night-jobs`.'),
     kind: z.string().nullable(),
     channel: z.string().nullable(),
     tags: z.array(z.string()),
@@ -43,7 +43,9 @@ export type FeedPage = z.infer<typeof feedPage>;
 const query = z.strictObject({
   cursor: feedCursor.optional(),
   limit: limit.optional(),
-  target: name.optional().describe('Whose events: `device:12`, `generic:night-jobs`, or a tag (`host:3`)'),
+  target: name
+    .optional()
+    .describe('Only events of this target or tag: `device:12`, `generic:night-jobs`, or a tag (`host:3`)'),
   kind: name.optional(),
   type: eventType.optional(),
 });

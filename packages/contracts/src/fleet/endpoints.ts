@@ -56,7 +56,7 @@ export const devices = {
   pause: endpoint({
     method: 'POST',
     path: '/api/devices/:id/pause',
-    summary: 'Pause the lane of a device: what runs goes on, nothing more is handed out',
+    summary: 'Pause the lane of a device: a running action continues, nothing more is handed out',
     params: idParams,
     body: reasonBody,
     responses: { 200: { description: 'As it is now.', schema: device } },
@@ -117,7 +117,7 @@ export const devices = {
     responses: {
       200: {
         description:
-          'One line per row: {line, id, deviceToken?} or {line, error}. If the upload broke off, send it again.',
+          'One line per row: {line, id, deviceToken?} or {line, error}. If the upload was interrupted, send it again.',
         schema: z.string(),
       },
     },

@@ -13,7 +13,7 @@ export const FLEET_ERRORS = {
   MUSTER_DEVICE_IN_ERROR: {
     status: 409,
     meaning:
-      'The device is in error, so its dead letters cannot be redriven, whatever their door. Redrive with `clearError: true`, or clear the error first.',
+      'The device is in error, so its dead letters cannot be redriven, whichever door they belong to. Redrive with `clearError: true`, or clear the error first.',
   },
   MUSTER_DEVICE_DEREGISTERED: {
     status: 409,

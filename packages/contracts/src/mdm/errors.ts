@@ -27,7 +27,7 @@ export const MDM_ERRORS = {
   MUSTER_NEW_LIFE: {
     status: 409,
     meaning:
-      'The phone has just enrolled, and unfinished actions of its former life are being ended. Retry after Retry-After.',
+      'The phone has just enrolled, and unfinished actions from before are still being ended. Retry after Retry-After.',
   },
   MUSTER_NO_PHONE_ANSWER: {
     status: 404,
@@ -43,7 +43,7 @@ export const MDM_ERRORS = {
   },
   MUSTER_UNKNOWN_ENROLMENT: {
     status: 404,
-    meaning: 'The enrolment token is unknown, expired or already used.',
+    meaning: 'The enrolment token is unknown, no longer valid or already used.',
   },
   MUSTER_WRONG_SERIAL: {
     status: 409,

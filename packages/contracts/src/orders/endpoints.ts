@@ -136,7 +136,10 @@ export const bots = {
     body: noFields,
     responses: {
       200: { description: 'The order, or null if none is waiting.', schema: order.nullable() },
-      409: { description: 'The bot already has one, or lost it at this moment.', schema: notClaimed },
+      409: {
+        description: 'The bot already has an order, or its order changed at this moment.',
+        schema: notClaimed,
+      },
     },
   }),
 };

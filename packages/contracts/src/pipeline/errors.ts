@@ -11,7 +11,7 @@ export const PIPELINE_ERRORS = {
   DEVICE_NOT_FOUND: { status: 404, meaning: 'There is no device with this id.' },
   INVALID_TRANSITION: {
     status: 409,
-    meaning: 'The action is not allowed in the policy the device will have by then.',
+    meaning: 'The action is not allowed in the policy that the device will have when its turn comes.',
   },
   LANE_FULL: {
     status: 409,

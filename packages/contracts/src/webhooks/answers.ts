@@ -27,7 +27,7 @@ export const webhook = z
       .enum(['operator', 'failures'])
       .optional()
       .describe('failures: nothing was accepted for a day, or the endpoint answered that it is gone.'),
-    catchingUp: z.boolean().describe('It is still receiving the events from while it was paused.'),
+    catchingUp: z.boolean().describe('It is still receiving the events that happened while it was paused.'),
     failingSince: time.nullable().describe('Every try has failed since then.'),
     last: lastTry.nullable(),
     counts: z

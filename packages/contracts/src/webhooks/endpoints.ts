@@ -64,7 +64,7 @@ export const webhooks = {
   pause: endpoint({
     method: 'POST',
     path: '/api/webhooks/:id/pause',
-    summary: 'Pause a webhook; events that happen meanwhile are sent when it resumes',
+    summary: 'Pause a webhook; events of the pause are sent after it is resumed',
     params: idParams,
     body: pauseBody,
     responses: asItIs,
@@ -72,7 +72,7 @@ export const webhooks = {
   resume: endpoint({
     method: 'POST',
     path: '/api/webhooks/:id/resume',
-    summary: 'Resume a webhook where it was paused',
+    summary: 'Resume a webhook; it continues where it was paused',
     params: idParams,
     body: resumeBody,
     responses: asItIs,

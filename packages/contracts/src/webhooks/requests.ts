@@ -53,7 +53,7 @@ export const resumeBody = z
     skipMissed: z
       .boolean()
       .optional()
-      .describe('Skip the events from during the pause; what was queued before it is still sent.'),
+      .describe('Skip the events of the pause; deliveries queued before it are still sent.'),
   })
   .meta({ id: 'ResumeWebhook' });
 

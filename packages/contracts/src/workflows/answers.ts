@@ -14,9 +14,7 @@ export const run = z
     status: z.enum(['supplying', 'supplied', 'missed', 'cancelled']),
     targets: z.int(),
     actions: z.int().describe('How many actions it has created so far.'),
-    waiting: z
-      .int()
-      .describe('For how many devices it is not handed out yet: cancelling the run ends these.'),
+    waiting: z.int().describe('How many are not handed out yet: cancelling the run cancels these.'),
     sent: z.int().describe('Handed out and not ended.'),
     done: z.int(),
     failed: z.int().describe('Dead letters, and those that expired.'),

@@ -67,8 +67,8 @@ export const workflows = {
   cancelRun: endpoint({
     method: 'POST',
     path: '/api/workflows/:id/runs/:runId/cancel',
-    summary: 'Cancel what a run still has to queue and what waits in lanes; what was handed out goes on',
+    summary: 'Cancel a run: nothing more is queued, waiting actions are cancelled, handed-out ones continue',
     params: runParams,
-    responses: { 200: { description: 'The run; what waits ends shortly.', schema: run } },
+    responses: { 200: { description: 'The run; its waiting actions are cancelled shortly.', schema: run } },
   }),
 };

@@ -31,7 +31,9 @@ const fields = {
   catchUp: z
     .enum(['none', 'one', 'all'])
     .optional()
-    .describe('Which runs to make up that were missed while no server ran: none, the last one, or all.'),
+    .describe(
+      'Which of the runs that were missed while no server ran to run afterwards: none, the last one, or all.',
+    ),
 };
 export const workflowBody = z.strictObject(fields).meta({ id: 'NewWorkflow' });
 export type NewWorkflow = z.infer<typeof workflowBody>;

@@ -87,7 +87,9 @@ function Shown({ text }: { text: string }) {
                 ['Attempts', `${action.attempt} of ${action.maxAttempts}`],
                 [
                   'In line',
-                  action.headOfLine === 'hold' ? 'holds what is behind it' : 'others may pass while it waits',
+                  action.headOfLine === 'hold'
+                    ? 'later actions wait for it'
+                    : 'later actions may pass it while it waits',
                 ],
                 ['Not before', action.notBefore && <Time at={action.notBefore} form="exact" />],
                 ['Deliver by', action.deliverBy && <Time at={action.deliverBy} form="exact" />],

@@ -18,7 +18,7 @@ export function Payload({ action, whole }: { action: ActionWithEvents; whole: Js
     const all = await act(
       () => askText('POST', '/api/actions/:id/reveal', { params: { id: action.id }, body: {} }),
       {
-        text: 'Revealed; the audit log has it.',
+        text: 'Revealed, and noted in the audit log.',
       },
     );
     if (all) setShown(readJson(all));

@@ -8,11 +8,11 @@ export function WhyNotYet({ action }: { action: ActionWithEvents }) {
   if (!action.waitingFor) return null;
   return (
     <section
-      aria-label="Why not yet"
+      aria-label="Why it waits"
       className="flex flex-col gap-2 rounded-card border border-control bg-surface px-4 py-3"
     >
       <h2 className="text-label font-semibold text-ink-3 uppercase">
-        {action.state === 'claimed' ? 'Now' : 'Why not yet'}
+        {action.state === 'claimed' ? 'Now' : 'Why it waits'}
       </h2>
       <HelpedReason explain reason={named(action.waitingFor, action)} action={action} />
       {action.waitingFor.code === 'BEHIND' && action.waitingFor.actionId && (

@@ -118,9 +118,9 @@ export function ActionsPage() {
         )}
         {says && (
           <p className="text-table text-ink-2">
-            Looked for among the newest {count(looked)}
+            Searched the newest {count(looked)}
             {isTextAlone(filter) ? ' of the last 24 hours' : ' that match the other filters'}
-            {list.hasMore && '; “Load 100 more” looks further'}.
+            {list.hasMore && '; “Load 100 more” searches further'}.
           </p>
         )}
         <Card flush>
@@ -134,8 +134,8 @@ export function ActionsPage() {
                 title="No action matches."
                 command={`npx muster action list${filter.state ? ` --state ${filter.state}` : ''}`}
               >
-                Actions are queued for a device, a service or a lane; whatever was queued is here until it is
-                pruned.
+                Actions are queued for a device, a service or a lane. Finished ones are listed until they are
+                deleted.
               </Empty>
             }
           />

@@ -86,7 +86,7 @@ export function BulkBar(props: {
     const done = await act(
       () => ask('POST', '/api/actions/make-due', { body: body() }),
       ({ due }) => ({
-        text: `${counted(due, 'action')} due now${due < number ? '; the others wait for no time' : ''}.`,
+        text: `${counted(due, 'action')} due now${due < number ? '; the others do not wait for a time' : ''}.`,
       }),
     );
     if (done) selection.clear();
@@ -101,7 +101,7 @@ export function BulkBar(props: {
       title: `${verb} ${said} actions?`,
       about: (
         <>
-          {what} What came after {clock(readAt, zone)} is not touched.
+          {what} Actions that appeared after {clock(readAt, zone)} are not affected.
           {examples && ` For example ${examples}.`}
         </>
       ),

@@ -23,7 +23,7 @@ export const ACTION_COLUMNS: readonly Column<Action>[] = [
   { name: 'Target', width: '16%', cell: (action) => <TargetLink action={action} /> },
   { name: 'State', width: '108px', narrow: 'second', cell: (action) => <StateBadge state={action.state} /> },
   {
-    name: 'Why, with whom, how it ended',
+    name: 'Reason, worker or outcome',
     narrow: 'line',
     cell: (action) =>
       action.state === 'pending' && action.waitingFor ? (

@@ -60,8 +60,8 @@ export function AssignDialog(props: {
         value={priority}
         onChange={(event) => setPriority(event.target.value)}
         options={[
-          ['normal', 'normal: behind what waits'],
-          ['urgent', 'urgent: before what is normal'],
+          ['normal', 'normal: after waiting actions'],
+          ['urgent', 'urgent: before normal actions'],
         ]}
       />
       {props.after}

@@ -30,7 +30,7 @@ const COLUMNS: readonly Column<AuditLine>[] = [
   },
   { name: 'Who', width: '18%', cell: (line) => <span className="font-medium">{line.actor}</span> },
   { name: 'Act', width: '20%', cell: (line) => line.act },
-  { name: 'To what', width: '18%', cell: (line) => line.target },
+  { name: 'Target', width: '18%', cell: (line) => line.target },
   {
     name: 'More',
     narrow: 'line',
@@ -85,8 +85,8 @@ function AuditLog() {
             columns={COLUMNS}
             keyOf={idOf}
             empty={
-              <Empty title="Nothing was changed yet.">
-                Whatever an operator changes is here, with who and when.
+              <Empty title="There are no changes yet.">
+                Every change by an operator is listed here, with who made it and when.
               </Empty>
             }
           />

@@ -35,7 +35,7 @@ export function BatchActs({ batch }: { batch: Batch }) {
   const cancel = () =>
     setAsked({
       title: 'Cancel this batch?',
-      about: `${count(left)} have not ended: what waits is cancelled, what is running is asked to stop.`,
+      about: `${count(left)} have not ended: waiting ones are cancelled, running ones are asked to stop.`,
       verb: `Cancel ${count(left)}`,
       danger: true,
       typed: String(left),

@@ -62,7 +62,7 @@ function Targets({ batch }: { batch: Batch }) {
   return (
     <>
       <Tabs
-        label="What became of them"
+        label="Outcome"
         tabs={[
           { word: 'all', count: batch.total, search: {}, isOpen: state === undefined },
           ...COUNTED.filter((word) => batch.counts[word] > 0 || word === state).map((word) => ({
@@ -99,10 +99,10 @@ function prospect(batch: Batch): string {
   const parts = [];
   if (batch.abort)
     parts.push(
-      `${failedPercent(batch).toFixed(1)} % failed; it stops itself at ${batch.abort.failurePercent} % of ${count(batch.abort.minimumSample)} or more`,
+      `${failedPercent(batch).toFixed(1)} % failed; the batch aborts at ${batch.abort.failurePercent} % of ${count(batch.abort.minimumSample)} or more`,
     );
   const left = batch.counts.waiting;
   if (left > 0 && batch.perMinute !== null && batch.status !== 'paused')
-    parts.push(`about ${Math.ceil(left / batch.perMinute)} min until all are supplied`);
+    parts.push(`about ${Math.ceil(left / batch.perMinute)} min until all are queued`);
   return parts.join(' · ');
 }

@@ -53,7 +53,7 @@ export function BatchesPage() {
         )}
         {!list.isLoading && list.rows.length === 0 && list.error == null && (
           <Empty title="There are no batches yet.">
-            A batch assigns one action to many devices, at a pace and with a rule for stopping.
+            A batch assigns one action to many devices, optionally with a rate and a rule to abort.
           </Empty>
         )}
         {list.fresh > 0 && (

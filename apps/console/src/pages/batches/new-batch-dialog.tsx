@@ -74,7 +74,7 @@ export function NewBatchDialog({ onClose }: { onClose: () => void }) {
               hint="Empty: as fast as possible."
             />
             <Field
-              label="Stops itself at % failed"
+              label="Abort at % failed"
               type="number"
               min={0}
               max={100}

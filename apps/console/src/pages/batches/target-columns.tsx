@@ -26,7 +26,7 @@ export const targetColumns = (batch: Batch): readonly Column<BatchTarget>[] => [
     narrow: 'second',
     cell: (one) => <StateBadge state={one.state} word={one.state} />,
   },
-  { name: 'Why, how it ended', narrow: 'line', cell: (one) => <Why target={one} batch={batch} /> },
+  { name: 'Reason or outcome', narrow: 'line', cell: (one) => <Why target={one} batch={batch} /> },
   {
     name: 'Action',
     width: '120px',

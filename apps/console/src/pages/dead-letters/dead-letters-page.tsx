@@ -41,7 +41,7 @@ function Groups({ failures }: { failures: Failures }) {
   if (failures.groups.length === 0)
     return (
       <Empty title="No dead letters.">
-        An action that has failed for good is here until it is redriven, copied or pruned.
+        Actions that failed for good are listed here until they are redriven or deleted.
       </Empty>
     );
   const sum = failures.groups.reduce((all, group) => all + group.count, 0);
@@ -89,7 +89,7 @@ function Group({ group, ask: open }: { group: FailureGroup; ask: (asked: Confirm
       <div className="min-w-0">
         <p className="wrap-anywhere">
           <span className="font-medium">{nameOf(group)}</span>{' '}
-          {group.error === '' ? <span className="text-ink-3">without a word</span> : quoted(group.error)}
+          {group.error === '' ? <span className="text-ink-3">no error given</span> : quoted(group.error)}
         </p>
         <p className="text-label text-ink-3">
           since <Time at={group.firstEndedAt} form="moment" />, last <Time at={group.lastEndedAt} />, for

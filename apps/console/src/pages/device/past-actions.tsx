@@ -21,7 +21,7 @@ const COLUMNS: readonly Column<Action>[] = [
     ),
   },
   { name: 'State', width: '108px', narrow: 'second', cell: (one) => <StateBadge state={one.state} /> },
-  { name: 'How it ended', narrow: 'line', cell: (one) => <Outcome action={one} /> },
+  { name: 'Outcome', narrow: 'line', cell: (one) => <Outcome action={one} /> },
   {
     name: 'Ended',
     width: '96px',
@@ -51,9 +51,9 @@ export function PastActions({
       {actions === undefined ? (
         <SkeletonRows rows={4} />
       ) : actions.length === 0 ? (
-        <Empty title="Nothing has ended yet." />
+        <Empty title="No action has ended yet." />
       ) : (
-        <Table label="What it did" rows={actions} columns={COLUMNS} keyOf={(one) => one.id} />
+        <Table label="Finished actions" rows={actions} columns={COLUMNS} keyOf={(one) => one.id} />
       )}
     </Card>
   );

@@ -119,5 +119,5 @@ export function QueueTable({ queue, device }: { queue: readonly QueuedAction[]; 
         ]
       : []),
   ];
-  return <Table label="What waits" rows={queue} columns={columns} keyOf={(one) => one.id} />;
+  return <Table label="Waiting actions" rows={queue} columns={columns} keyOf={(one) => one.id} />;
 }

@@ -53,7 +53,7 @@ export function HostActions(props: {
       cell: (one) => <StateBadge state={one.status} word={one.status} />,
     },
     {
-      name: 'Why, how it ended',
+      name: 'Reason or outcome',
       narrow: 'line',
       cell: (one) => (
         <span className="inline-flex flex-wrap items-center gap-2">

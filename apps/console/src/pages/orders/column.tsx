@@ -9,8 +9,8 @@ import { countOf, type Part, shownOf } from './board.ts';
 
 const SAID: Readonly<Record<Order['status'], string>> = {
   PENDING: 'No order waits.',
-  PROCESSING: 'No bot processes anything.',
-  COMPLETE: 'None is complete yet.',
+  PROCESSING: 'No bot is processing an order.',
+  COMPLETE: 'No order is complete yet.',
 };
 
 /** One column, VIP marked. A row is a place, not an order: its text changes and nothing moves. */

@@ -23,7 +23,7 @@ export function OrderActs(props: {
   const remove = () =>
     last &&
     void act(() => ask('DELETE', '/api/bots/:id', { params: { id: last.id } }), {
-      text: `The last one, ${botName(last)}, is gone; its order waits in its old place.`,
+      text: `The last one, ${botName(last)}, was deleted; its order waits in its old place.`,
     });
   const addBot = () =>
     void act(async () => {

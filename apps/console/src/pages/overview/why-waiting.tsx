@@ -15,7 +15,7 @@ export function WhyWaiting({ waiting }: { waiting: WaitingLanes }) {
   const most = Math.max(1, ...waiting.groups.map((group) => group.count));
   const said =
     waiting.sampled < waiting.of
-      ? `${count(waiting.sampled)} of ${count(waiting.of)} lanes were asked`
+      ? `${count(waiting.sampled)} of ${count(waiting.of)} lanes were examined`
       : `${count(waiting.of)} lanes with work`;
   return (
     <Card

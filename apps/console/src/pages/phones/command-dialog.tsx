@@ -94,8 +94,8 @@ export function CommandDialog(props: {
         value={priority}
         onChange={(event) => setPriority(event.target.value)}
         options={[
-          ['normal', 'normal: behind what waits'],
-          ['urgent', 'urgent: before what is normal'],
+          ['normal', 'normal: after waiting actions'],
+          ['urgent', 'urgent: before normal actions'],
         ]}
       />
       {isErase && isAdmin && (

@@ -22,8 +22,9 @@ export function NotEnrolled({ id }: { id: string }) {
         >
           <Card title="No phone is enrolled as this device">
             <p className="max-w-prose text-ink-2">
-              {may ? 'Make a profile link' : 'Get a profile link from an operator'}, open it in Safari on the
-              phone and install the profile. Then this page shows whether the phone can be reached. By hand:
+              {may ? 'Create a profile link' : 'Get a profile link from an operator'}, open it in Safari on
+              the phone and install the profile. Then this page shows whether the phone can be reached. Or use
+              curl:
             </p>
             <code className="mt-2 block max-w-full rounded-control bg-sunken px-3 py-2 font-mono text-table wrap-anywhere whitespace-pre-wrap">
               {`curl -X POST $MUSTER/api/devices/${id}/mdm/enrolment -H "$OPERATOR"`}

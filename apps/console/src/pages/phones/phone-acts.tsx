@@ -21,7 +21,7 @@ export function PhoneActs({ phone }: { phone: Phone }) {
     void act(
       () => ask('POST', '/api/devices/:id/mdm/push', { params, body: {} }),
       ({ error, result }) => ({
-        text: error === null ? 'Pushed.' : `APNs did not take the push: ${error}.`,
+        text: error === null ? 'Pushed.' : `APNs did not accept the push: ${error}.`,
         ...(result === null ? {} : { detail: result }),
         isError: error !== null,
       }),
@@ -47,7 +47,7 @@ export function PhoneActs({ phone }: { phone: Phone }) {
           onSend={(body) =>
             void act(
               () => ask('POST', '/api/devices/:id/mdm/commands', { params, body }),
-              ({ id }) => ({ text: `Queued as ${id}: it goes out when the phone comes.` }),
+              ({ id }) => ({ text: `Queued as ${id}: it goes out when the phone connects.` }),
             ).then((made) => made && setTelling(false))
           }
         />

@@ -41,12 +41,12 @@ export function PhonePage() {
           acts={<PhoneActs phone={phone} />}
         >
           <div className="grid items-start gap-4 lg:grid-cols-2">
-            <Card title="Reached by">
+            <Card title="How it is reached">
               <Facts
                 facts={[
                   ['Push', <PushSentence key="push" phone={phone} />],
                   ['Next', <FirstWaiting key="next" phone={phone} />],
-                  ['Token said', phone.push.tokenAt && <Time at={phone.push.tokenAt} />],
+                  ['Token received', phone.push.tokenAt && <Time at={phone.push.tokenAt} />],
                   [
                     'Topic',
                     <span key="topic" className="font-mono text-label break-all">
@@ -73,13 +73,13 @@ export function PhonePage() {
                       {phone.udid}
                     </span>,
                   ],
-                  ['Can be unlocked', phone.canBeUnlocked ? 'yes' : 'no: it has given no unlock token'],
+                  ['Can be unlocked', phone.canBeUnlocked ? 'yes' : 'no: it has not sent an unlock token'],
                   [
                     'Enrolled',
                     phone.enrolledAt ? (
                       <Time key="at" at={phone.enrolledAt} form="exact" />
                     ) : (
-                      'not to the end'
+                      'not completely'
                     ),
                   ],
                   ['Left', phone.releasedAt && <Time at={phone.releasedAt} form="exact" />],

@@ -82,8 +82,8 @@ export function PhonesPage() {
               title="No phone has enrolled yet."
               command={'curl -X POST $MUSTER/api/devices/1/mdm/enrolment -H "$OPERATOR"'}
             >
-              A device becomes a phone by a profile: make a link on the page of the device (menu, "Profile for
-              a phone"), open it on the phone and install it.
+              A phone enrols as a device with a profile: create a link on the page of the device (menu,
+              "Profile for a phone"), open it on the phone and install the profile.
             </Empty>
           }
         />

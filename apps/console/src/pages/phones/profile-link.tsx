@@ -16,7 +16,7 @@ export function useProfileLink(id: string) {
     <ShownOnce
       label="Address of the profile"
       secret={url}
-      about="Open it in Safari on the phone and install the profile. It works until a phone has used it or a new one is made."
+      about="Open it in Safari on the phone and install the profile. It works until a phone has used it or a new one is created."
       onClose={() => setUrl(undefined)}
     />
   );

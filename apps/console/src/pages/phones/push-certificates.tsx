@@ -31,14 +31,14 @@ const COLUMNS: readonly Column<Certificate>[] = [
       ) : one.notAfter === null ? (
         <Badge tone="amber" word="no certificate" />
       ) : (
-        <Badge tone="green" word="go out" />
+        <Badge tone="green" word="sent" />
       ),
   },
   {
-    name: 'Whose',
+    name: 'Source',
     width: '120px',
     narrow: 'none',
-    cell: (one) => <span className="text-ink-2">{one.own ? 'the tenant’s' : 'of the settings'}</span>,
+    cell: (one) => <span className="text-ink-2">{one.own ? 'the tenant' : 'the settings'}</span>,
   },
   { name: 'Ends', width: '150px', align: 'right', cell: (one) => <Ending at={one.notAfter} /> },
 ];

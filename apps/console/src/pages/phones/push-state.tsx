@@ -59,7 +59,7 @@ export function PushSentence({ phone }: { phone: Phone }) {
   return (
     <>
       {push.pushes > 0
-        ? `${counted(push.pushes, 'push', 'pushes')} since it was here`
+        ? `${counted(push.pushes, 'push', 'pushes')} since its last contact`
         : 'Something waits for it'}
       {push.pushedAt && (
         <>

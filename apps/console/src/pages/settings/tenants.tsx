@@ -25,7 +25,7 @@ function List() {
   const make = async () => {
     const made = await act(
       () => ask('POST', '/api/tenants', { body: { name: name.trim() } }),
-      (tenant) => ({ text: `The tenant ${tenant.name} is there; it has no tokens yet.` }),
+      (tenant) => ({ text: `The tenant ${tenant.name} was created; it has no tokens yet.` }),
     );
     if (made) setName('');
   };

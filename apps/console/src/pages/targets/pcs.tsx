@@ -88,7 +88,7 @@ export function Pcs({ search }: { search: Search }) {
               title={isSet ? 'No PC matches.' : 'There are no PCs yet.'}
               command={`curl -X POST $MUSTER/api/pcs -H "$OPERATOR" -H "$JSON" -d '{"name": "rack-1"}'`}
             >
-              A PC runs tasks on the devices that hang on it.
+              A PC runs tasks on the devices attached to it.
             </Empty>
           }
         />

@@ -32,7 +32,7 @@ const COLUMNS: readonly Column<TaskDeviceLine>[] = [
     narrow: 'second',
     cell: (one) => <StateBadge state={one.status} word={one.status} />,
   },
-  { name: 'Why, how it ended', narrow: 'line', cell: (one) => <Why device={one} /> },
+  { name: 'Reason or outcome', narrow: 'line', cell: (one) => <Why device={one} /> },
   {
     name: 'PC',
     width: '72px',
@@ -98,7 +98,7 @@ export function TaskDevices({ task }: { task: Task }) {
   return (
     <>
       <Tabs
-        label="What became of them"
+        label="Outcome"
         tabs={[
           {
             word: 'all',

@@ -23,13 +23,13 @@ export function CancelTask({ task }: { task: Task }) {
       about:
         task.total === null
           ? 'It has not started: no device will get it.'
-          : `${count(pending)} that were not handed out are cancelled, ${count(running)} that run are told to stop.`,
+          : `${count(pending)} that were not handed out are cancelled, ${count(running)} that run are asked to stop.`,
       verb: task.total === null ? 'Cancel the task' : `Cancel ${count(left)}`,
       danger: true,
       ...(left > 100 ? { typed: String(left) } : {}),
       act: () =>
         void act(() => ask('POST', '/api/tasks/:id/cancel', { params: { id: task.id }, body: {} }), {
-          text: `${task.name} is being ended.`,
+          text: `${task.name} is being cancelled.`,
         }),
     });
   return (

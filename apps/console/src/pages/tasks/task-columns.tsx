@@ -25,7 +25,7 @@ export const TASK_COLUMNS: readonly Column<Task>[] = [
     cell: (task) => <StateBadge state={task.status} word={task.status} />,
   },
   {
-    name: 'How far',
+    name: 'Progress',
     narrow: 'line',
     cell: (task) =>
       task.waitingFor ? (

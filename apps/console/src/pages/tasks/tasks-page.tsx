@@ -66,7 +66,7 @@ export function TasksPage() {
           keyOf={idOf}
           empty={
             <Empty title="There are no tasks yet.">
-              A task is something that many devices do through their PCs; one of a tenant is active at a time.
+              A task is work for many devices through their PCs; one task per tenant is active at a time.
             </Empty>
           }
         />

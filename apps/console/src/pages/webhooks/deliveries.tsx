@@ -126,7 +126,7 @@ export function Deliveries({ webhook }: { webhook: Webhook }) {
         keyOf={idOf}
         empty={
           <Empty title={state ? `Nothing is ${state}.` : 'Nothing was sent yet.'}>
-            What happens from the making of the webhook on is queued here and sent.
+            Events that happen after the webhook was created are queued and sent here.
           </Empty>
         }
       />

@@ -28,9 +28,7 @@ export function WebhookActs({ webhook }: { webhook: Webhook }) {
   const close = () => setOpen(undefined);
   const resume = (skipMissed: boolean) =>
     void act(() => ask('POST', '/api/webhooks/:id/resume', { params, body: { skipMissed } }), {
-      text: skipMissed
-        ? `${name} resumed; it gets what happens from now on.`
-        : `${name} resumed where it was.`,
+      text: skipMissed ? `${name} resumed; it gets events from now on.` : `${name} resumed where it was.`,
     });
   const ping = () =>
     void act(
@@ -38,8 +36,8 @@ export function WebhookActs({ webhook }: { webhook: Webhook }) {
       ({ error, status, tookMs }) => ({
         text:
           error === null
-            ? `A ping was taken: ${status}, in ${duration(tookMs)}.`
-            : `A ping was not taken: ${status === null ? '' : `${status}, `}${error}`,
+            ? `The ping was accepted: ${status}, in ${duration(tookMs)}.`
+            : `The ping was not accepted: ${status === null ? '' : `${status}, `}${error}`,
         isError: error !== null,
       }),
     );
@@ -77,7 +75,7 @@ export function WebhookActs({ webhook }: { webhook: Webhook }) {
       <Menu
         items={[
           ...(webhook.state === 'paused'
-            ? [{ word: 'Resume, without what was missed', act: () => resume(true) }]
+            ? [{ word: 'Resume and skip missed events', act: () => resume(true) }]
             : []),
           { word: 'Replay a time range …', act: () => setOpen('replay') },
           { word: 'Change …', act: () => setOpen('edit') },
@@ -88,13 +86,13 @@ export function WebhookActs({ webhook }: { webhook: Webhook }) {
       {open === 'edit' && (
         <WebhookDialog
           title={`Change ${name}`}
-          verb="Change it"
+          verb="Save"
           busy={busy}
           from={webhook}
           onClose={close}
           onDone={(body) =>
             void act(() => ask('PATCH', '/api/webhooks/:id', { params, body }), {
-              text: `${name} is changed.`,
+              text: `${name} was changed.`,
             }).then((done) => done && close())
           }
         />

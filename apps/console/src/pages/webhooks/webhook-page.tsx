@@ -79,7 +79,7 @@ function Held({ webhook }: { webhook: Webhook }) {
     return (
       <Notice
         tone={webhook.pausedBy === 'failures' ? 'red' : 'amber'}
-        title={webhook.pausedBy === 'failures' ? 'Given up' : 'Paused'}
+        title={webhook.pausedBy === 'failures' ? 'Paused after failures' : 'Paused'}
       >
         {webhook.pausedReason || 'No reason was given.'}{' '}
         {webhook.pausedSince && (
@@ -87,14 +87,14 @@ function Held({ webhook }: { webhook: Webhook }) {
             Since <Time at={webhook.pausedSince} form="moment" />.
           </span>
         )}{' '}
-        Nothing is lost: what happens meanwhile is sent after Resume.
+        No event is lost: events of the pause are sent after Resume.
       </Notice>
     );
   if (webhook.failingSince)
     return (
-      <Notice tone="red" title="Nothing is accepted">
-        Every try since <Time at={webhook.failingSince} form="moment" /> has failed. It is tried again by
-        itself; after a day it is given up.
+      <Notice tone="red" title="The endpoint accepts nothing">
+        Every try since <Time at={webhook.failingSince} form="moment" /> has failed. The server tries again by
+        itself; after a day without success it pauses the webhook.
       </Notice>
     );
   return null;

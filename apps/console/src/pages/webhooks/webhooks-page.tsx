@@ -112,8 +112,7 @@ export function WebhooksPage() {
               title="There are no webhooks yet."
               command={`curl -X POST $MUSTER/api/webhooks -H "$OPERATOR" -H "$JSON" -d '{"name": "billing", "url": "https://billing.example/muster", "events": ["action.failed"]}'`}
             >
-              A webhook sends what happens to an address of yours: signed, in order, and again until it is
-              taken.
+              A webhook sends events to your URL: signed, in order, and retried until they are accepted.
             </Empty>
           }
         />

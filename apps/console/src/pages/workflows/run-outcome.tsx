@@ -5,7 +5,7 @@ import { count, counted } from '../../words/numbers.ts';
 export function RunOutcome({ run }: { run: WorkflowRun }) {
   const { cancelled, done, failed, refused, sent, status, targets, waiting } = run;
   if (status === 'missed') return <span className="text-ink-3">no action was queued</span>;
-  if (targets === 0) return <span className="text-ink-3">there was no device for it</span>;
+  if (targets === 0) return <span className="text-ink-3">no device matched</span>;
   if (done === targets) return <span>all {counted(targets, 'device')} done</span>;
   const parts = [
     [done, 'done'],

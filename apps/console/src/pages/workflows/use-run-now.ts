@@ -32,6 +32,6 @@ export function useRunNow() {
 export function useCancelRun(act: Act) {
   return (id: string, run: WorkflowRun) =>
     void act(() => ask('POST', '/api/workflows/:id/runs/:runId/cancel', { params: { id, runId: run.id } }), {
-      text: 'The run is cancelled. What a device has already goes on.',
+      text: 'The run is cancelled. Actions that a device already has continue.',
     });
 }

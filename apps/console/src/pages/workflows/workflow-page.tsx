@@ -29,7 +29,7 @@ const RUNS: readonly Column<WorkflowRun>[] = [
     width: '110px',
     cell: (run) => <Badge tone={TONES[run.status]} word={run.status} />,
   },
-  { name: 'How it went', narrow: 'line', cell: (run) => <RunOutcome run={run} /> },
+  { name: 'Outcome', narrow: 'line', cell: (run) => <RunOutcome run={run} /> },
 ];
 
 /** One workflow: its schedule, targets and action, and its last runs. */
@@ -52,7 +52,7 @@ export function WorkflowPage() {
           }
           acts={<Acts workflow={workflow} />}
         >
-          <Card title="When and what">
+          <Card title="Schedule and action">
             <Facts
               facts={[
                 ['When', workflow.scheduleText],
@@ -128,7 +128,7 @@ function Acts({ workflow }: { workflow: Workflow }) {
   const turn = () =>
     void act(() => set(!workflow.enabled), {
       text: workflow.enabled ? `${workflow.name} is disabled.` : `${workflow.name} is enabled.`,
-      undo: { word: 'Undo', act: () => void act(() => set(workflow.enabled), { text: 'It is as it was.' }) },
+      undo: { word: 'Undo', act: () => void act(() => set(workflow.enabled), { text: 'Undone.' }) },
     });
   return (
     <>

@@ -106,7 +106,7 @@ export function WorkflowsPage() {
               title="There are no workflows yet."
               command={`curl -X POST $MUSTER/api/workflows -H "$OPERATOR" -H "$JSON" -d '{"name": "nightly sync", "schedule": {"cron": "0 3 * * *"}, "targets": {"all": true}, "action": {"kind": "SYNC"}}'`}
             >
-              A workflow assigns an action to many devices, again and again.
+              A workflow assigns an action to many devices on a schedule.
             </Empty>
           }
         />

@@ -133,7 +133,7 @@ const changeLane = (verb: 'pause' | 'resume') => async (session: Session, device
   const params = { id: await deviceIdOf(session, device) };
   const { body } = await session.client.devices[verb]({ params, body: {} });
   session.show(body, () => [
-    `${body.name} ${body.id}  ${body.pausedAt ? `paused by ${body.pausedBy}` : 'goes on'}`,
+    `${body.name} ${body.id}  ${body.pausedAt ? `paused by ${body.pausedBy}` : 'not paused'}`,
   ]);
   return EXIT.done;
 };
@@ -212,7 +212,7 @@ export function laneCommands(group: Group): void {
   );
   const change = (verb: 'pauseLane' | 'resumeLane') => async (session: Session, lane: string) => {
     const { body } = await session.client.actions[verb]({ params: { lane }, body: {} });
-    session.show(body, () => [`${body.lane}  ${body.paused ? 'paused' : 'goes on'}`]);
+    session.show(body, () => [`${body.lane}  ${body.paused ? 'paused' : 'not paused'}`]);
     return EXIT.done;
   };
   group.add('pause <lane>', 'Pause a lane', [], change('pauseLane'));

@@ -126,7 +126,7 @@ export function createRawCommands({ commands, engine, fleet, leaseMs, lives, pho
     return {
       status: 'failed',
       final: true,
-      error: 'The phone is not the one that was to be erased.',
+      error: 'The phone has another serial number than the one to be erased.',
     } as const;
   }
 
@@ -146,7 +146,7 @@ export function createRawCommands({ commands, engine, fleet, leaseMs, lives, pho
       if (!(await lives.isBegun(tx, tenantId, phone)))
         throw mdmError(
           'MUSTER_NEW_LIFE',
-          'The phone has just enrolled, and the former actions of its device are still being ended. Try again in a moment.',
+          'The phone has just enrolled, and unfinished actions from before are still being ended. Try again in a moment.',
           { retryAfter: RETRY_SECONDS },
         );
       check(phone, request);

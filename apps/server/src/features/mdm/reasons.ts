@@ -73,12 +73,12 @@ function reasonOf(row: Row): DoorReason | undefined {
   if (releasedAt)
     return {
       ...{ place: CUT_OFF, code: 'PHONE_LEFT', since: releasedAt },
-      text: `The phone left at ${releasedAt.toISOString()}: a new profile enrols it again.`,
+      text: `The phone left at ${releasedAt.toISOString()}. Enrol it again with a new profile.`,
     };
   if (row.token_at === null)
     return {
       ...{ place: CUT_OFF, code: 'NO_PUSH_TOKEN' },
-      text: 'The phone has no push token yet: its enrolment has not ended.',
+      text: 'The phone has no push token yet: its enrolment is not complete.',
     };
   if (deadAt)
     return {
@@ -94,7 +94,7 @@ function reasonOf(row: Row): DoorReason | undefined {
   if (pushedAt && row.pushes)
     return {
       ...{ place: 'push', code: 'PUSHED', since: pushedAt, attempt: row.pushes, ...next },
-      text: `The phone is asleep: last push at ${pushedAt.toISOString()}, it has not come yet.`,
+      text: `The phone is asleep: it has not connected since the last push at ${pushedAt.toISOString()}.`,
     };
   if (row.failures)
     return {
@@ -102,6 +102,6 @@ function reasonOf(row: Row): DoorReason | undefined {
       text: `APNs has not accepted the push${dueAt ? `; next try at ${dueAt.toISOString()}` : ''}.`,
     };
   return dueAt
-    ? { place: 'push', code: 'PUSH_DUE', text: 'A push is about to go out to the phone.' }
+    ? { place: 'push', code: 'PUSH_DUE', text: 'A push is about to be sent to the phone.' }
     : undefined;
 }

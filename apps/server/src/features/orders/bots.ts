@@ -80,7 +80,7 @@ export function createBots(tools: {
       const order = await orderQueries.ofAction(db, tenantId, actionId);
       // read after the commit: since then an operator may have taken the order back, deleted or completed it
       if (order?.worker !== id || (got.kind === 'claimed' && order.attempt !== got.action.attempt))
-        throw refused('The order of the bot changed meanwhile. Claim again.');
+        throw refused('The order of the bot has just changed. Claim again.');
       if (got.kind === 'claimed') await completion.tryToSchedule(order, got.action);
       return { kind: got.kind, order };
     },

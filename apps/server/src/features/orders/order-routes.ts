@@ -29,7 +29,7 @@ function readCompletion(body: Buffer) {
   try {
     return completionBody.parse(JSON.parse(body.toString('utf8')));
   } catch {
-    throw httpError('MUSTER_BAD_JSON', 'A callback says {"orderId", "botId", "attempt"}.');
+    throw httpError('MUSTER_BAD_JSON', 'The body of a callback must be {"orderId", "botId", "attempt"}.');
   }
 }
 

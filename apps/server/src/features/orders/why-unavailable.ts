@@ -7,9 +7,9 @@ const PAUSED = ['LANE_PAUSED', 'TENANT_PAUSED', 'TAG_PAUSED', 'LANE_BLOCKED'];
 export async function whyUnavailable(engine: Engine, client: Queryable, row: OrderRow): Promise<string> {
   const view = await engine.get(client, row.tenant_id, row.action_id);
   const { code, text, until } = view?.waitingFor ?? {};
-  if (code === undefined) return 'The order was deleted meanwhile.';
+  if (code === undefined) return 'The order has just been deleted.';
   if (PAUSED.includes(code)) return `The order is not handed out while it is paused. ${text}`;
-  if (code === 'RUNNING' || code === 'CANCEL_REQUESTED') return 'Another bot got the order meanwhile.';
+  if (code === 'RUNNING' || code === 'CANCEL_REQUESTED') return 'Another bot has the order now.';
   if (until) return `The order waits until ${until.toISOString()}. ${text}`;
-  return 'The order or the bot changed meanwhile. Try again.';
+  return 'The order or the bot has just changed. Try again.';
 }

@@ -198,7 +198,7 @@ export function subscribeDispatch(
     async take(tx, messages) {
       const ofTenant = new Map<number, string[]>();
       for (const { tenantId, body } of messages) {
-        if (typeof body?.device_id !== 'string') throw new Unusable('It does not name a device.');
+        if (typeof body?.device_id !== 'string') throw new Unusable('The message has no device_id.');
         ofTenant.set(tenantId, [...(ofTenant.get(tenantId) ?? []), body.device_id]);
       }
       for (const [tenantId, deviceIds] of ofTenant) await dispatcher.dispatch(tx, tenantId, deviceIds);

@@ -75,7 +75,7 @@ export function startDeliverer(tools: DelivererTools, webhook: WebhookRow): Lane
     if (row?.failingSince && row.lastAt && row.lastAt.getTime() - row.failingSince.getTime() >= DEAD_MS)
       await tools.pause(
         webhook,
-        `Nothing was accepted since ${row.failingSince.toISOString()}. Last try: ${error}`,
+        `The endpoint has accepted nothing since ${row.failingSince.toISOString()}. Last try: ${error}`,
       );
   }
 

@@ -34,7 +34,7 @@ export function importRoute(tools: { audit: Audit; db: Database; log: Log; regis
         reply.header('connection', 'close'); // the body is not read
         throw deviceError(
           'MUSTER_IMPORT_RUNNING',
-          'Another import of this tenant is running. Wait until it has ended.',
+          'Another import of this tenant is running at this node. Wait until it has ended.',
         );
       }
       const owner = { tenantId, by: caller.name };
@@ -111,7 +111,7 @@ function asLine(error: unknown, aborted: boolean): { line: number; error: string
   return {
     line: 0,
     error: aborted
-      ? 'The upload broke off. Send it again.'
+      ? 'The upload was interrupted. Send it again.'
       : 'The import could not continue. Send the upload again.',
   };
 }

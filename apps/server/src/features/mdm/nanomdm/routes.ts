@@ -136,7 +136,7 @@ function read(body: Buffer) {
 
 function idsOf(text: string): string[] {
   const ids = [...new Set(text.split(',').filter(Boolean))];
-  if (ids.length === 0) throw httpError('MUSTER_BAD_REQUEST', 'The path names no phone.');
+  if (ids.length === 0) throw httpError('MUSTER_BAD_REQUEST', 'The path has no id of a phone.');
   return ids;
 }
 

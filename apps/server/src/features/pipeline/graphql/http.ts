@@ -81,7 +81,10 @@ export function graphqlRoutes(yoga: Yoga, longPolls: LongPolls, places: StreamPl
     if (!/text\/event-stream/i.test(accept)) {
       const response = await ask(null);
       if (response.status === 406)
-        throw httpError('MUSTER_BAD_REQUEST', 'The answer is application/json: accept that.');
+        throw httpError(
+          'MUSTER_BAD_REQUEST',
+          'The response is application/json. Send "Accept: application/json".',
+        );
       if (response.status === 503) throw overloaded(); // in the words of all routes
       reply
         .code(response.status)

@@ -1,6 +1,6 @@
 /** The schema of /graphql. `npm run generate` writes it to apps/server/schema.graphql, and a test compares them. */
 export const SDL = /* GraphQL */ `
-"An instant, as ISO 8601 in UTC."
+"A time in ISO 8601, in UTC."
 scalar DateTime
 scalar JSON
 
@@ -34,7 +34,7 @@ type Query {
 }
 
 type Mutation {
-  "Assign an action to one device, as a batch of one. A refusal has it as extensions.batchId."
+  "Assign an action to one device, as a batch of one. A refusal names the batch in extensions.batchId."
   assignAction(
     deviceId: ID!
     "The number of the action type, 1 to 10."
@@ -71,7 +71,7 @@ type Subscription {
 type AssignedAction {
   executionId: ID!
   batchId: ID!
-  "COMPLETED: the server did it alone."
+  "COMPLETED: the server did it itself, without the device."
   status: AssignedStatus!
   "For Register, if done at once: the token with which the device enrols. Shown once."
   enrolmentToken: String
