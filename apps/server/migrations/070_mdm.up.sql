@@ -103,7 +103,8 @@ create table {schema}.mdm_commands (
   status text collate "C",
   primary key (tenant_id, udid, command_uuid)
 );
-create index commands_to_hand_out on {schema}.mdm_commands (tenant_id, udid, seq) where closed_at is null;
+-- never refused first: a phone gets the first of it, however many wait
+create index commands_to_hand_out on {schema}.mdm_commands (tenant_id, udid, not_now_at nulls first, seq) where closed_at is null;
 create index commands_by_end on {schema}.mdm_commands (expires_at) where closed_at is null and expires_at is not null;
 create index commands_by_close on {schema}.mdm_commands (closed_at) where closed_at is not null;
 create index commands_refused on {schema}.mdm_commands (tenant_id, udid) where status = 'NotNow';
