@@ -110,10 +110,10 @@ export function createSettle(s: string, now: () => Date) {
       ) e on true
       left join lateral (
         select * from ${s}.mdm_commands m
-        where m.tenant_id = g.tenant_id and m.udid = d.udid and m.closed_at is null and d.released_at is null
+        where m.tenant_id = g.tenant_id and m.udid = d.udid and m.closed_at is null and ${s}.sought_by(m.seq) and d.released_at is null
           and (m.expires_at is null or m.expires_at > $1::timestamptz)
           and m.command_uuid is distinct from g.command_uuid and (g.begins or not m.aside)
-          and not exists (select 1 from ${s}.withdrawn_commands b where b.tenant_id = m.tenant_id and b.command_uuid = m.command_uuid)
+          and (select 1 from ${s}.withdrawn_commands b where b.tenant_id = m.tenant_id and b.command_uuid = m.command_uuid limit 1) is null
         order by m.not_now_at nulls first, m.seq limit 1
       ) x on true
       where g.udid is null or g.udid = c.udid
@@ -128,8 +128,14 @@ export function createSettle(s: string, now: () => Date) {
       returning w.n, m.source, m.action_id, m.attempt, m.request_type,
         m.request_type = 'RemoveProfile' and m.payload->>'Identifier' = '${PROFILE_IDENTIFIER}' as is_to_leave
     ), begun as (
-      update ${s}.mdm_commands m set aside = false from who w
-      where w.begins and m.tenant_id = any(array[w.tenant_id]) and m.udid = w.udid and m.status = 'NotNow' and m.aside
+      update ${s}.mdm_commands m set aside = false
+      from (
+        select w.tenant_id, w.udid, r.command_uuid from who w cross join lateral (
+          select r.command_uuid from ${s}.mdm_commands r
+          where w.begins and r.tenant_id = w.tenant_id and r.udid = w.udid and r.status = 'NotNow' and ${s}.sought_by(r.udid) and r.aside offset 0
+        ) r
+      ) b
+      where m.tenant_id = any(array[b.tenant_id]) and m.udid = b.udid and m.command_uuid = b.command_uuid
     ), fetched as (
       update ${s}.mdm_commands m set fetched_at = $1::timestamptz from who w
       where w.next_uuid is not null and w.fetched_at is null
@@ -164,7 +170,7 @@ export function createSettle(s: string, now: () => Date) {
       cross join lateral (
         select 1 from ${s}.unfinished_actions u where u.tenant_id = m.tenant_id and u.action_id = m.action_id limit 1
       ) u
-      where m.tenant_id = w.tenant_id and m.udid = w.udid and m.status = 'NotNow' and m.source = 'lane'
+      where m.tenant_id = w.tenant_id and m.udid = w.udid and m.status = 'NotNow' and ${s}.sought_by(m.udid) and m.source = 'lane'
         and m.command_uuid is distinct from w.command_uuid
     ) f on true
     union all
