@@ -102,7 +102,7 @@ create table {schema}.mdm_commands (
   answer jsonb,
   status text collate "C",
   primary key (tenant_id, udid, command_uuid)
-);
+) with (fillfactor = 70); -- each is fetched once: its row is changed on the same page, without new index entries
 -- never refused first: a phone gets the first of it, however many wait
 create index commands_to_hand_out on {schema}.mdm_commands (tenant_id, udid, not_now_at nulls first, seq)
   where closed_at is null and {schema}.sought_by(seq);
