@@ -102,11 +102,13 @@ create table {schema}.mdm_commands (
   answer jsonb,
   status text collate "C",
   primary key (tenant_id, udid, command_uuid)
-);
-create index commands_to_hand_out on {schema}.mdm_commands (tenant_id, udid, seq) where closed_at is null;
+) with (fillfactor = 70); -- each is fetched once: its row is changed on the same page, without new index entries
+-- never refused first: a phone gets the first of it, however many wait
+create index commands_to_hand_out on {schema}.mdm_commands (tenant_id, udid, not_now_at nulls first, seq)
+  where closed_at is null and {schema}.sought_by(seq);
 create index commands_by_end on {schema}.mdm_commands (expires_at) where closed_at is null and expires_at is not null;
 create index commands_by_close on {schema}.mdm_commands (closed_at) where closed_at is not null;
-create index commands_refused on {schema}.mdm_commands (tenant_id, udid) where status = 'NotNow';
+create index commands_refused on {schema}.mdm_commands (tenant_id, udid) where status = 'NotNow' and {schema}.sought_by(udid);
 create index commands_of_action on {schema}.mdm_commands (tenant_id, action_id) where {schema}.sought_by(action_id) and action_id is not null;
 
 -- Phones are heard of on a channel of their own.

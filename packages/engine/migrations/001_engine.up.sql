@@ -593,12 +593,14 @@ begin
   select s.ord, 'superseded', s.action_id, s.lane_id, s.runner_id, s.channel, null, null from superseded s;
 end $$;
 
--- The same for actions without options whose callers do not ask what stands in their way: half of the time. Its columns
--- are columns of the other function's rows; created | deep, and unknown lanes are missing. Where p_nths has a number,
--- which is that of the action among those of its lane in this call, the lane is counted, and `room` is how many more it
--- takes; otherwise the caller knows that there is room.
+-- The same for actions with tags and with the same other options, p_policy, none of which is about other actions or
+-- times, and whose callers do not ask what stands in their way: half of the time. Its columns are columns of the other
+-- function's rows; created | deep, and unknown lanes are missing. Where p_nths has a number, which is that of the action
+-- among those of its lane in this call, the lane is counted, and `room` is how many more it takes; otherwise the caller
+-- knows that there is room.
 create function {schema}.enqueue_plain_actions(
-  p_now timestamptz, p_tenants int[], p_lanes bigint[], p_channels text[], p_kinds text[], p_payloads json[], p_creators text[], p_limit int, p_nths int[]
+  p_now timestamptz, p_tenants int[], p_lanes bigint[], p_channels text[], p_kinds text[], p_payloads json[], p_creators text[], p_limit int, p_nths int[],
+  p_policy jsonb default null, p_tags jsonb[] default null
 ) returns table (ord int, outcome text, action_id bigint, lane_id bigint, runner_id bigint, channel text, room int) language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
@@ -611,7 +613,8 @@ begin
   if current_setting('transaction_isolation') in ('repeatable read', 'serializable') then
     return query select e.ord, e.outcome, e.action_id, e.lane_id, e.runner_id, e.channel, null::int
       from {schema}.enqueue_actions(p_now, p_tenants, p_lanes, p_channels, p_kinds, p_payloads, array(
-        select jsonb_strip_nulls(jsonb_build_object('createdBy', c.by, 'depthLimit', p_limit)) from unnest(p_tenants, p_creators) with ordinality c(tenant_id, by, nth) order by c.nth)) e;
+        select jsonb_strip_nulls(jsonb_build_object('createdBy', c.by, 'depthLimit', p_limit, 'tags', c.tags)) || coalesce(p_policy, '{}')
+        from unnest(p_tenants, p_creators, p_tags) with ordinality c(tenant_id, by, tags, nth) order by c.nth)) e;
     return;
   end if;
   return query
@@ -619,6 +622,7 @@ begin
     -- no sort: the look-up needs the row that it is for, so the rows stay as they are in the arrays, and the numbers
     -- rise with them
     select i.*, l.generation, l.runner_id, nextval('{schema}.action_seq') as action_id,
+      case p_policy->>'priority' when 'urgent' then 0 else 1 end as priority,
       case when i.nth is not null and p_limit >= 0 then p_limit - i.nth - (
         select count(*) from (
           select 1 from {schema}.pending p where p.tenant_id = i.tenant_id and p.lane_id = i.lane_id and {schema}.sought_by(p.lane_id)
@@ -628,21 +632,28 @@ begin
       -- not in `from`, where each column is written down and read again before the first row is complete
       select generate_series(1, cardinality(p_lanes)) as ord, unnest((select p_tenants)) as tenant_id, unnest((select p_lanes)) as lane_id,
         unnest((select p_channels)) as channel, unnest((select p_kinds)) as kind, unnest((select p_payloads)) as payload,
-        unnest((select p_creators)) as created_by, unnest((select p_nths)) as nth
+        unnest((select p_creators)) as created_by, unnest((select p_nths)) as nth,
+        unnest((select p_tags)) as tags
     ) i
     cross join lateral (
       select l.generation, l.runner_id from {schema}.lanes l
       where l.tenant_id = i.tenant_id and l.lane_id = i.lane_id and not l.closing limit 1
     ) l
   ), added as (
-    insert into {schema}.actions (tenant_id, action_id, lane_id, channel, kind, payload, priority, created_at, created_by, max_attempts,
+    insert into {schema}.actions (tenant_id, action_id, lane_id, channel, kind, payload, priority, tags, created_at, created_by, max_attempts,
         backoff_ms, backoff_max_ms, head_of_line, on_lease_end, event_id, xid)
-      select a.tenant_id, a.action_id, a.lane_id, a.channel, a.kind, a.payload, 1, p_now, a.created_by, 3, 2000, 300000, 'skip', 'retry',
-        nextval('{schema}.event_seq'), (select {schema}.feed_xid())
+      select a.tenant_id, a.action_id, a.lane_id, a.channel, a.kind, a.payload, a.priority,
+        case when a.tags is not null then array(select jsonb_array_elements_text(a.tags)) end, p_now, a.created_by,
+        coalesce((p_policy->>'maxAttempts')::smallint, 3), coalesce((p_policy->>'backoffMs')::int, 2000), coalesce((p_policy->>'backoffMaxMs')::int, 300000),
+        coalesce(p_policy->>'headOfLine', 'skip'), coalesce(p_policy->>'onLeaseEnd', 'retry'), nextval('{schema}.event_seq'), (select {schema}.feed_xid())
       from i a where coalesce(a.room, 0) >= 0
+  ), tagged as (
+    insert into {schema}.action_tags (tenant_id, action_id, tag)
+      select distinct a.tenant_id, a.action_id, t.tag collate "C" from i a cross join lateral jsonb_array_elements_text(a.tags) t(tag)
+      where a.tags is not null and coalesce(a.room, 0) >= 0
   ), waiting as (
     insert into {schema}.pending (tenant_id, action_id, lane_id, generation, channel, priority, seq)
-      select a.tenant_id, a.action_id, a.lane_id, a.generation, a.channel, 1, a.action_id from i a where coalesce(a.room, 0) >= 0
+      select a.tenant_id, a.action_id, a.lane_id, a.generation, a.channel, a.priority, a.action_id from i a where coalesce(a.room, 0) >= 0
   ), counted as (
     insert into {schema}.count_changes (tenant_id, channel, state, change)
       select a.tenant_id, a.channel, 'pending', count(*) from i a where coalesce(a.room, 0) >= 0 group by 1, 2

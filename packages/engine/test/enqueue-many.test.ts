@@ -129,3 +129,74 @@ describe('G27: only added actions fill a lane', () => {
     expect(await put(action(laneId, 'e', { supersede: 'k replace' }))).toEqual(['MUSTER_LANE_FULL']);
   });
 });
+
+describe('actions with the same options', () => {
+  const options: More = {
+    priority: 'urgent',
+    ...{ maxAttempts: 5, backoffMs: 0, backoffMaxMs: 7_000, createdBy: 'someone' },
+    headOfLine: 'hold',
+    onLeaseEnd: 'fail',
+  };
+  async function stored(id: string) {
+    const { rows } = await t.db.query({
+      text: `select a.priority, p.priority as waits_with, a.tags, (select array_agg(g.tag order by g.tag) from muster.action_tags g where g.action_id = a.action_id) as tagged, a.max_attempts, a.backoff_ms, a.backoff_max_ms, a.head_of_line, a.on_lease_end, a.created_by
+        from muster.actions a join muster.pending p using (tenant_id, action_id) where a.action_id = $1`,
+      values: [id],
+    });
+    return rows[0];
+  }
+
+  test.each([
+    ['', []],
+    [', beside one that has none', [{}]],
+  ])('they have them%s', async (_name, others: More[]) => {
+    const { laneId } = await t.lane();
+    const made = await t.engine.enqueueMany(t.db, [
+      action(laneId, 'tagged', { ...options, tags: ['b', 'a', 'b'] }),
+      action(laneId, 'not tagged', options),
+      ...others.map((more) => action(laneId, 'other', more)),
+    ]);
+    const ids = made.map((answer) => (answer as { id: string }).id);
+    const tags = [
+      { tags: ['b', 'a', 'b'], tagged: ['a', 'b'] },
+      { tags: null, tagged: null },
+    ];
+    for (const n of [0, 1])
+      expect(await stored(ids[n] as string)).toEqual({
+        ...tags[n],
+        ...{ priority: 0, waits_with: 0, max_attempts: 5, backoff_ms: 0, backoff_max_ms: 7_000 },
+        ...{ head_of_line: 'hold', on_lease_end: 'fail', created_by: 'someone' },
+      });
+    for (const id of ids.slice(2)) expect(await stored(id)).toMatchObject({ waits_with: 1, max_attempts: 3 });
+  });
+
+  test('G26: tags of what a full lane refuses are not kept', async () => {
+    const { laneId } = await t.lane();
+    const list = Array.from({ length: 5 }, (_, n) => action(laneId, `${n}`, { tags: ['only here'] }));
+    expect((await put(...list)).at(-1)).toBe('MUSTER_LANE_FULL');
+    const { rows } = await t.db.query({ text: `select 1 from muster.action_tags where tag = 'only here'` });
+    expect(rows).toHaveLength(4);
+  });
+
+  test('G26: those without a limit enter a full lane, and others know that it is full', async () => {
+    const { laneId } = await t.lane();
+    const more = { unbounded: true, maxAttempts: 2 };
+    expect(await put(action(laneId, 'a'))).toEqual(['created']);
+    expect(await put(...[1, 2, 3, 4].map((n) => action(laneId, `${n}`, more)))).toEqual(
+      Array.from({ length: 4 }, () => 'created'),
+    );
+    expect(await put(action(laneId, 'b'))).toEqual(['MUSTER_LANE_FULL']);
+    // such a transaction takes another way
+    const answers = await t.db.transaction(async (tx) => {
+      await tx.query({ text: 'set transaction isolation level repeatable read' });
+      return t.engine.enqueueMany(tx, [action(laneId, 'c', { ...more, tags: ['x'] })]);
+    });
+    const [made] = answers;
+    expect(await stored((made as { id: string }).id)).toMatchObject({
+      max_attempts: 2,
+      tags: ['x'],
+      tagged: ['x'],
+    });
+    expect(await taken(laneId)).toBe('a 1 2 3 4 c');
+  });
+});

@@ -27,6 +27,7 @@ export {
 export { mayBeNotNow } from './commands/known-commands.ts';
 export * as commands from './commands/make.ts';
 export { certificateHash, readCertificate } from './identity/certificate.ts';
+export type { CertificateMemory, Remembered } from './identity/device-certificate.ts';
 export { type Identity, identify, type Presented } from './identity/identify.ts';
 export { Trust } from './identity/trust.ts';
 export { MdmError, type MdmErrorCode } from './mdm-error.ts';

@@ -2,7 +2,9 @@ import fc from 'fast-check';
 import * as pkijs from 'pkijs';
 import { beforeAll, expect, test, vi } from 'vitest';
 import { signingKeyOf } from '../src/ca/authority.ts';
+import { readPlainSignature } from '../src/cms/plain-signature.ts';
 import { signData } from '../src/cms/signed-data.ts';
+import type { Remembered } from '../src/identity/device-certificate.ts';
 import {
   type Authority,
   answerScep,
@@ -99,22 +101,51 @@ function inTheLibrary(der: Buffer): pkijs.SignedData | null {
   }
 }
 
-test('a mutated signature is refused, or the library too finds the same signer', async () => {
-  const trust = new Trust(ca.pem);
-  const whole = await identify({ signature: signature.toString('base64'), body: message }, trust, NOW);
-  await fc.assert(
-    fc.asyncProperty(damage, async (wounds) => {
-      const torn = damaged(signature, wounds);
-      try {
-        const { hash } = await identify({ signature: torn.toString('base64'), body: message }, trust, NOW);
-        expect(hash).toBe(whole.hash);
-      } catch (error) {
-        if (!(error instanceof MdmError)) throw error;
-        return;
-      }
-      const data = Uint8Array.from(message).buffer;
-      expect(await inTheLibrary(torn)?.verify({ signer: 0, checkChain: false, data })).not.toBe(false);
-    }),
+test.each([
+  ['unknown', null],
+  ['known', new Map<string, Remembered>()],
+])(
+  'a mutated signature, of a phone that is %s, is refused, or the library too finds the same signer',
+  async (_, memory) => {
+    const trust = new Trust(ca.pem, memory);
+    const whole = await identify({ signature: signature.toString('base64'), body: message }, trust, NOW);
+    await fc.assert(
+      fc.asyncProperty(damage, async (wounds) => {
+        const torn = damaged(signature, wounds);
+        try {
+          const { hash } = await identify({ signature: torn.toString('base64'), body: message }, trust, NOW);
+          expect(hash).toBe(whole.hash);
+        } catch (error) {
+          if (!(error instanceof MdmError)) throw error;
+          return;
+        }
+        const data = Uint8Array.from(message).buffer;
+        expect(await inTheLibrary(torn)?.verify({ signer: 0, checkChain: false, data })).not.toBe(false);
+      }),
+      { numRuns: 300 },
+    );
+  },
+);
+
+test('what is read of a signature without the library is what the library reads', () => {
+  let read = 0;
+  const compare = (torn: Buffer) => {
+    const plain = readPlainSignature(torn);
+    const [known, ...more] = inTheLibrary(torn)?.signerInfos ?? [];
+    if (!plain || !known) return;
+    read += 1;
+    expect(more).toEqual([]);
+    expect(plain.digest).toBe(known.digestAlgorithm.algorithmId);
+    expect(plain.algorithm).toBe(known.signatureAlgorithm.algorithmId);
+    expect(Buffer.from(plain.signature)).toEqual(Buffer.from(known.signature.getValue()));
+    expect(plain.attributes?.encoded).toEqual(Buffer.from(known.signedAttrs?.encodedValue as ArrayBuffer));
+    const { serialNumber } = known.sid as pkijs.IssuerAndSerialNumber;
+    expect(plain.serialNumber).toBe(Buffer.from(serialNumber.valueBlock.valueHexView).toString('hex'));
+  };
+  compare(signature);
+  expect(read).toBe(1);
+  fc.assert(
+    fc.property(damage, (wounds) => compare(damaged(signature, wounds))),
     { numRuns: 300 },
   );
 });

@@ -5,6 +5,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { signingKeyOf } from '../src/ca/authority.ts';
 import { signData } from '../src/cms/signed-data.ts';
 import { certificateHash } from '../src/identity/certificate.ts';
+import type { Remembered } from '../src/identity/device-certificate.ts';
 import { identify, type Presented } from '../src/identity/identify.ts';
 import { Trust } from '../src/identity/trust.ts';
 import { type TestCertificate, testAuthority, testCertificate } from '../src/simulation/certificates.ts';
@@ -103,6 +104,43 @@ test.each([
 test('a missing certificate gives a clear error; an empty header of a proxy counts as missing', async () => {
   await expect(ask({})).rejects.toThrow(refused('CERTIFICATE_MISSING'));
   await expect(ask({ header: '', tls: new Uint8Array(0) })).rejects.toThrow(refused('CERTIFICATE_MISSING'));
+});
+
+test('a known certificate is recognised by its hash, and everything else is still checked', async () => {
+  const wish = { commonName: 'phone', issuer: ca, notAfter: new Date('2026-06-01') };
+  const phone = await testCertificate(wish);
+  const memory = new Map<string, Remembered>();
+  const trusting = new Trust(ca.pem, memory);
+  const [header, signature] = [`:${phone.certificate.raw.toString('base64')}:`, await sign(phone)];
+  const ways = [{ header }, { header: encodeURIComponent(phone.pem) }, { signature }];
+  const hash = certificateHash(phone.certificate);
+  for (const way of [...ways, ...ways])
+    expect(await identify({ ...way, body }, trusting, NOW)).toMatchObject({ hash });
+  expect([...memory.keys()]).toEqual([hash]);
+
+  const ask = (presented: Omit<Presented, 'body'>, now = NOW) =>
+    identify({ ...presented, body }, trusting, now);
+  for (const way of ways)
+    await expect(ask(way, new Date('2026-06-02'))).rejects.toThrow(refused('CERTIFICATE_NOT_NOW_VALID'));
+  await expect(identify({ signature, body: Buffer.from('other') }, trusting, NOW)).rejects.toThrow(
+    refused('SIGNATURE_WRONG'),
+  );
+  // the certificate of the known phone, the signature of another
+  const other = await testCertificate({ commonName: 'phone', issuer: ca });
+  const forged = await sign({ ...other, pki: phone.pki });
+  await expect(ask({ signature: forged })).rejects.toThrow(refused('SIGNATURE_WRONG'));
+  await expect(ask({ header, signature: forged })).rejects.toThrow(refused('SIGNATURE_WRONG'));
+  const foreign = await testCertificate({ commonName: 'phone' });
+  await expect(ask({ tls: foreign.certificate.raw })).rejects.toThrow(refused('CERTIFICATE_FOREIGN'));
+  expect([...memory.keys()]).toEqual([hash]);
+});
+
+test('bytes behind a certificate change nothing about it, known or not', async () => {
+  const trusting = new Trust(ca.pem, new Map<string, Remembered>());
+  const long = Buffer.concat([leaf.certificate.raw, Buffer.from('more')]);
+  const hash = certificateHash(leaf.certificate);
+  for (const tls of [long, leaf.certificate.raw, long])
+    expect(await identify({ tls, body }, trusting, NOW)).toMatchObject({ hash });
 });
 
 test('certificates of others are refused, even under the name of the authority', async () => {

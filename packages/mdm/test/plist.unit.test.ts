@@ -1,7 +1,12 @@
+import fc from 'fast-check';
+import { build, parse } from 'plist';
 import { expect, test, vi } from 'vitest';
 import { buildPlist } from '../src/plist/build-plist.ts';
-import { PLIST_LIMITS, parsePlist } from '../src/plist/parse-plist.ts';
+import { checkXml } from '../src/plist/check-xml.ts';
+import { PLIST_LIMITS, type PlistValue, parsePlist } from '../src/plist/parse-plist.ts';
 import { plistFromJson, plistToJson } from '../src/plist/plist-json.ts';
+import { readPlain } from '../src/plist/read-plain.ts';
+import { forbiddenIn } from '../src/plist/xml-characters.ts';
 
 const DOCTYPE =
   '<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">';
@@ -53,6 +58,91 @@ test('a built list is read back unchanged', () => {
   expect(() => buildPlist({ list: ['\ud800'] })).toThrow(
     expect.objectContaining({ code: 'COMMAND_INVALID' }),
   );
+});
+
+const text = fc.oneof(
+  fc.string({ unit: 'binary' }).filter((one) => forbiddenIn(one) === -1 && one.isWellFormed()),
+  fc.string({ unit: fc.constantFrom('&', '<', '>', '"', "'", '\r', '\n', '\t', ' ', 'a', ']]>', '\u2028') }),
+);
+const key = fc
+  .oneof(text, fc.constantFrom('', 'constructor', '2', '10'))
+  .filter((one) => one !== '__proto__');
+const { value: anyValue } = fc.letrec<{ value: PlistValue }>((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 4 },
+    ...[text, fc.integer(), fc.double({ noNaN: true, noDefaultInfinity: true }), fc.boolean()],
+    fc.uint8Array(),
+    fc.date({ noInvalidDate: true, min: new Date(0), max: new Date('2200-01-01') }),
+    fc.array(tie('value'), { maxLength: 4 }),
+    fc.dictionary(key, tie('value'), { maxKeys: 4, noNullPrototype: true }),
+  ),
+}));
+const anyDict = fc.dictionary(key, anyValue, { maxKeys: 5, noNullPrototype: true });
+
+test('any list is written as the library writes it', () => {
+  fc.assert(
+    fc.property(anyDict, (dict) => {
+      expect(buildPlist(dict).toString()).toBe(build(dict));
+    }),
+  );
+});
+
+test('what is read without the library is what the library reads, however it is written', () => {
+  let read = 0;
+  const places = fc.array(
+    fc.tuple(
+      fc.double({ min: 0, max: 0.999, noNaN: true }),
+      fc.constantFrom(
+        ' ',
+        '\n',
+        '\r\n',
+        '<!-- x -->',
+        '<![CDATA[y]]>',
+        '&#65;',
+        '<true/>',
+        '7',
+        '<key>a</key>',
+        '\u2028',
+      ),
+    ),
+    { maxLength: 2 },
+  );
+  const compare = (xml: string) => {
+    let root: number;
+    try {
+      root = checkXml(xml, PLIST_LIMITS).root;
+    } catch {
+      return;
+    }
+    const plain = readPlain(xml, root);
+    if (plain === undefined) return;
+    read += 1;
+    expect(plain).toEqual(parse(xml.slice(root)));
+  };
+  fc.assert(
+    fc.property(anyDict, places, (dict, wounds) => {
+      let xml = build(dict);
+      compare(xml);
+      for (const [at, more] of wounds) {
+        // behind a tag, or anywhere
+        const place = Math.floor(at * xml.length);
+        const tag = xml.indexOf('>', place) + 1;
+        compare(xml.slice(0, place) + more + xml.slice(place));
+        xml = xml.slice(0, tag) + more + xml.slice(tag);
+        compare(xml);
+      }
+    }),
+    { numRuns: 300 },
+  );
+  expect(read).toBeGreaterThan(100);
+});
+
+test('a report as phones write it needs no library', () => {
+  const report =
+    '<plist version="1.0"><dict><key>UDID</key><string>ü-1</string><key>a</key><array/></dict></plist>';
+  expect(readPlain(report, 0)).toEqual({ UDID: 'ü-1', a: [] });
+  for (const unusual of ['<!-- x -->', '<data>A</data>', '<string>&amp;</string>', '<string>a\r\nb</string>'])
+    expect(readPlain(`<plist><dict><key>a</key>${unusual}</dict></plist>`, 0)).toBeUndefined();
 });
 
 const nested = (depth: number) => dict(`${'<array>'.repeat(depth - 1)}${'</array>'.repeat(depth - 1)}`);

@@ -31,6 +31,12 @@ export class LanesOfBus {
     return lanes;
   }
 
+  /** The same in a transaction of its own, if they are not known. */
+  async ofConsumer(tenantId: number, subscription: string): Promise<BusLanes> {
+    const known = this.#known.get(`${tenantId}:${subscription}`);
+    return known ?? this.#engine.db.transaction((tx) => this.of(tx, tenantId, subscription));
+  }
+
   /** Makes missing lanes in a transaction of its own; concurrent callers share it. */
   prepare(tenantId: number, subscription: string): Promise<unknown> | undefined {
     const word = `${tenantId}:${subscription}`;

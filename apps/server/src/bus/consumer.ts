@@ -40,17 +40,12 @@ export class Consumer {
   }
 
   async #claim(signal: AbortSignal): Promise<readonly ClaimedAction[]> {
-    const { engine, tenantId, worker } = this.#options;
-    const { runnerId } = await this.#lanes();
+    const { engine, lanes, subscription, tenantId, worker } = this.#options;
+    const { runnerId } = await lanes.ofConsumer(tenantId, subscription.name);
     return engine.claimSlots(engine.db, {
       ...{ tenantId, runnerId, channel: BUS, worker, leaseMs: VISIBLE_MS, max: AT_ONCE },
       ...{ waitMs: WAIT_MS, signal },
     });
-  }
-
-  #lanes() {
-    const { engine, lanes, subscription, tenantId } = this.#options;
-    return engine.db.transaction((tx) => lanes.of(tx, tenantId, subscription.name));
   }
 
   /** All in one transaction; if that fails, each in its own, so only the bad one fails. */

@@ -104,8 +104,14 @@ export interface EncodedAction {
   readonly payload: string;
   readonly options: string | null;
   readonly createdBy: string | null;
-  /** True if it has no other options and the answer needs no more. */
-  readonly isPlain: boolean;
+  /**
+   * Its options without tags and creator, if they are only those that all actions of a plain statement share, and the
+   * answer needs no more; '' if it has none. Null: it is not plain.
+   */
+  readonly policy: string | null;
+  /** As JSON; of a plain one. */
+  readonly tags: string | null;
+  readonly isUnbounded: boolean;
   readonly mostOfChannel?: number | undefined;
   /** Items with an equal key must not share a statement. */
   readonly key: string | null;
@@ -153,15 +159,36 @@ export function encodeAction(context: Context, action: NewAction, tell = false):
     payload: encodeJson(action.payload === undefined ? {} : action.payload, 'payload'),
     options: Object.keys(options).length > 0 ? JSON.stringify(options) : null,
     createdBy: (options.createdBy as string | undefined) ?? null,
-    isPlain:
-      !tell &&
-      Object.keys(options).every((name) => name === 'createdBy' || name === 'depthLimit') &&
-      !action.unbounded,
+    policy: tell ? null : policyOf(options, action.unbounded === true),
+    tags: options.tags === undefined ? null : JSON.stringify(options.tags),
+    isUnbounded: action.unbounded === true,
     mostOfChannel: action.mostOfChannel,
     key: keyOf(action),
     line: lineOf(action),
     tell,
   };
+}
+
+/** Options that say nothing about other actions or times. */
+const OF_POLICY = new Set([
+  'priority',
+  'maxAttempts',
+  'backoffMs',
+  'backoffMaxMs',
+  'headOfLine',
+  'onLeaseEnd',
+]);
+
+function policyOf(options: Record<string, unknown>, isUnbounded: boolean): string | null {
+  const policy: Record<string, unknown> = {};
+  let isEmpty = true;
+  for (const name of Object.keys(options)) {
+    if (name === 'createdBy' || name === 'tags' || (name === 'depthLimit' && !isUnbounded)) continue;
+    if (!OF_POLICY.has(name) && name !== 'depthLimit') return null;
+    policy[name] = options[name];
+    isEmpty = false;
+  }
+  return isEmpty ? '' : JSON.stringify(policy);
 }
 
 /** How each option is checked, and what is stored of it. */
@@ -235,7 +262,7 @@ export function createEnqueue(
   const askPlain = context.effects.carry({
     name: 'muster_enqueue_plain',
     text: () => `${ANSWER}
-      select e.* from ${s}.enqueue_plain_actions($1, $2::int[], $3, $4, $5, $6::json[], $7::text[], $8, $9::int[]) e`,
+      select e.* from ${s}.enqueue_plain_actions($1, $2::int[], $3, $4, $5, $6::json[], $7::text[], $8, $9::int[], $10::jsonb, $11::jsonb[]) e`,
     told: 'answer.ord, answer.outcome, answer.action_id, answer.runner_id, answer.room',
     transitions: `
       select ($2::int[])[ord], lane_id, action_id, channel, array[${EVENT_TYPES.CREATED}], null::text, 'pending', 0, null::text, $1::timestamptz
@@ -252,7 +279,8 @@ export function createEnqueue(
       const channels = items.map((item) => item.channel);
       // a supersede key may end an action of another channel
       const mayEnd = items.some((item) => item.key?.startsWith('lane'));
-      const isPlain = items.every((item) => item.isPlain);
+      const policy = items[0]?.policy ?? null;
+      const isPlain = policy !== null && items.every((item) => item.policy === policy);
       const values = [
         now,
         intArray(items.map((item) => item.tenantId)),
@@ -267,13 +295,15 @@ export function createEnqueue(
             textArray(items.map((item) => item.createdBy)),
             context.depthLimit,
             intArray(toCount(rooms, items)),
+            policy === '' ? null : policy,
+            items.some((item) => item.tags !== null) ? jsonbArray(items.map((item) => item.tags)) : null,
           ])
         : ask(client, mayEnd ? null : channels, [
             ...values,
             jsonbArray(items.map((item) => item.options)),
             items.some((item) => item.tell),
           ]));
-      if (!isPlain) for (const item of items) rooms.forget(item.line);
+      for (const item of items) if (!isPlain || item.isUnbounded) rooms.forget(item.line);
       const answers = new Array<Verdict | EngineError | Busy>(items.length);
       const transitions: Transition[] = [];
       const wakes: Wake[] = [];
@@ -301,7 +331,8 @@ function fillUp(answers: (Verdict | EngineError | Busy)[]): void {
 /** Items whose lane may lack room: for each, its number among the items for its lane. Null: there is room. */
 function toCount(rooms: LaneRooms, items: readonly EncodedAction[]): (number | null)[] {
   const places = new Map<string, number>();
-  return items.map(({ line }) => {
+  return items.map(({ isUnbounded, line }) => {
+    if (isUnbounded) return null;
     const nth = (places.get(line) ?? 0) + 1;
     places.set(line, nth);
     return rooms.take(line) ? null : nth;

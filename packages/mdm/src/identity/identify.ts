@@ -1,6 +1,6 @@
 import type { X509Certificate } from 'node:crypto';
 import { MdmError } from '../mdm-error.ts';
-import { certificateHash, readCertificate } from './certificate.ts';
+import { DeviceCertificate } from './device-certificate.ts';
 import { verifyMdmSignature } from './mdm-signature.ts';
 import { readCertificateHeader } from './proxy-header.ts';
 import type { Trust } from './trust.ts';
@@ -16,10 +16,21 @@ export interface Presented {
   readonly body: Uint8Array;
 }
 
-export interface Identity {
-  readonly certificate: X509Certificate;
+export class Identity {
   readonly hash: string;
   readonly by: 'tls' | 'header' | 'signature';
+  readonly #certificate: DeviceCertificate;
+
+  constructor(by: Identity['by'], certificate: DeviceCertificate) {
+    this.by = by;
+    this.hash = certificate.hash;
+    this.#certificate = certificate;
+  }
+
+  /** Parsed when asked for: most messages need only its hash. */
+  get certificate(): X509Certificate {
+    return this.#certificate.parsed;
+  }
 }
 
 /**
@@ -27,21 +38,19 @@ export interface Identity {
  * any case.
  */
 export async function identify(presented: Presented, trust: Trust, now: Date): Promise<Identity> {
-  const [by, certificate] = await certificateOf(presented);
+  const [by, certificate] = certificateOf(presented, trust);
   if (by !== 'signature' && presented.signature)
-    await verifyMdmSignature(presented.signature, presented.body);
-  trust.check(certificate, now);
-  return { by, certificate, hash: certificateHash(certificate) };
+    verifyMdmSignature(presented.signature, presented.body, trust.memory);
+  trust.admit(certificate, now, by === 'signature');
+  return new Identity(by, certificate);
 }
 
-async function certificateOf({
-  tls,
-  header,
-  signature,
-  body,
-}: Presented): Promise<[Identity['by'], X509Certificate]> {
-  if (tls !== undefined && tls.byteLength > 0) return ['tls', readCertificate(tls)];
-  if (header) return ['header', readCertificateHeader(header)];
-  if (signature) return ['signature', await verifyMdmSignature(signature, body)];
+function certificateOf(
+  { tls, header, signature, body }: Presented,
+  { memory }: Trust,
+): [Identity['by'], DeviceCertificate] {
+  if (tls !== undefined && tls.byteLength > 0) return ['tls', new DeviceCertificate(tls, memory)];
+  if (header) return ['header', new DeviceCertificate(readCertificateHeader(header), memory)];
+  if (signature) return ['signature', verifyMdmSignature(signature, body, memory)];
   throw new MdmError('CERTIFICATE_MISSING', 'The request has no device certificate.');
 }

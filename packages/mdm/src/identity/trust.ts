@@ -2,6 +2,7 @@ import type { X509Certificate } from 'node:crypto';
 import { OID } from '../cms/oids.ts';
 import { MdmError } from '../mdm-error.ts';
 import { readCertificates } from './certificate.ts';
+import type { CertificateMemory, DeviceCertificate } from './device-certificate.ts';
 
 /**
  * The trusted issuers: a certificate must be issued directly by one of the given ones. No path is searched for, and
@@ -9,12 +10,28 @@ import { readCertificates } from './certificate.ts';
  * file.
  */
 export class Trust {
+  /** What is known about certificates that these issuers have issued; null: nothing is kept. */
+  readonly memory: CertificateMemory | null;
   readonly #issuers: readonly X509Certificate[];
 
-  constructor(pem: string) {
+  constructor(pem: string, memory: CertificateMemory | null = null) {
+    this.memory = memory;
     this.#issuers = readCertificates(pem);
     if (!this.#issuers.every(({ ca }) => ca))
       throw new MdmError('CERTIFICATE_FOREIGN', 'A trusted certificate is not that of an authority.');
+  }
+
+  /** The same as `check`, for one that may be known. The key of a signer is kept, because importing it takes longer. */
+  admit(given: DeviceCertificate, now: Date, isSigner: boolean): void {
+    const { remembered } = given;
+    const isValid = remembered && remembered.from <= now.getTime() && now.getTime() <= remembered.to;
+    if (isValid && (remembered.publicKey !== null || !isSigner)) return;
+    const { parsed } = given;
+    this.check(parsed, now);
+    this.memory?.set(given.hash, {
+      ...{ from: Date.parse(parsed.validFrom), to: Date.parse(parsed.validTo) },
+      ...{ serialNumber: parsed.serialNumber, publicKey: isSigner ? parsed.publicKey : null },
+    });
   }
 
   /** Throws unless the certificate is ours, valid at that time, and meant for clients. */

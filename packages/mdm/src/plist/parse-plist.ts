@@ -1,11 +1,10 @@
 import { parse } from 'plist';
 import { MdmError } from '../mdm-error.ts';
 import { checkXml, type LargeNumber, type XmlLimits } from './check-xml.ts';
+import type { PlistDict, PlistValue } from './plist-value.ts';
+import { readPlain } from './read-plain.ts';
 
-export type PlistValue = string | number | boolean | Date | Uint8Array | PlistValue[] | PlistDict;
-export interface PlistDict {
-  [key: string]: PlistValue;
-}
+export type { PlistDict, PlistValue };
 
 export interface PlistLimits extends XmlLimits {
   readonly maxBytes: number;
@@ -30,9 +29,9 @@ export function parsePlist(bytes: Uint8Array, limits: PlistLimits = PLIST_LIMITS
   // the parser would accept other notations too, by the first character
   if (!text.startsWith('<')) throw new MdmError('PLIST_NOT_XML', 'The body is not a property list in XML.');
   const { root, large } = checkXml(text, limits);
-  let value: unknown;
+  let value: unknown = large.length === 0 ? readPlain(text, root) : undefined;
   try {
-    value = parse(limits.largeNumbersAsText ? withTexts(text, root, large) : text.slice(root));
+    value ??= parse(limits.largeNumbersAsText ? withTexts(text, root, large) : text.slice(root));
   } catch (cause) {
     throw new MdmError('PLIST_MALFORMED', 'The property list cannot be read.', { cause });
   }
@@ -50,9 +49,11 @@ function withTexts(text: string, root: number, large: readonly LargeNumber[]): s
   return written + text.slice(at);
 }
 
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
 function decode(bytes: Uint8Array): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return utf8.decode(bytes);
   } catch (cause) {
     throw new MdmError('PLIST_NOT_XML', 'The property list is not in UTF-8.', { cause });
   }

@@ -76,7 +76,7 @@ export function createCommandCache(s: string, now: () => Date) {
     ): Promise<Closed[]> {
       const { rows } = await tx.query({
         text: `update ${s}.mdm_commands m set closed_at = $3::timestamptz
-          where m.tenant_id = $1 and m.udid = $2 and m.closed_at is null and m.source = any($4::text[]) returning ${CLOSED}`,
+          where m.tenant_id = $1 and m.udid = $2 and m.closed_at is null and ${s}.sought_by(m.seq) and m.source = any($4::text[]) returning ${CLOSED}`,
         values: [tenantId, udid, now(), sources],
       });
       return rows.map(closed);

@@ -77,7 +77,8 @@ export const calledAgain = (
  * last report. Which commands it has refused in this session is in their rows, so a restarted server knows too.
  *
  * The statement sees the commands as they were before it, so each phone may be in it once, and the reported command is
- * not looked at again.
+ * not looked at again. No two of its parts are joined: as nothing tells the planner how many phones there are, it would
+ * compare each with each (a third of the statement with a hundred phones). So the outcomes are rows of their own.
  *
  * A phone that comes is removed from the ledger of pushes. If it was in it, or gets a command, it is watched from here
  * on (`watch-phones.ts`), so no phone with unfinished work is without both a push and a watch.
@@ -88,7 +89,10 @@ export function createSettle(s: string, now: () => Date) {
         with ordinality as g(tenant_id, udid, hash, status, command_uuid, begins, n)
     ), who as materialized (
       select g.n, g.tenant_id, g.status, g.command_uuid, g.begins, d.udid, d.device_id, d.lane_id, d.released_at, d.connected_at, d.call_after,
-        d.sealed_unlock_token, d.awaited_generation, l.want
+        d.awaited_generation, l.want, e.is_spared, x.command_uuid as next_uuid, x.request_type, x.payload, x.source, x.fetched_at, x.not_now_at,
+        case when x.request_type = 'ClearPasscode' then d.sealed_unlock_token end as sealed_unlock_token,
+        d.released_at is null and g.status <> 'NotNow' and x.command_uuid is null
+          and (d.connected_at is null or d.connected_at <= $1::timestamptz - ${NEWS_EVERY}) as is_news
       from given g
       cross join lateral (
         select c.udid from ${s}.mdm_certificates c where c.tenant_id = g.tenant_id and c.hash = g.hash limit 1
@@ -99,6 +103,19 @@ export function createSettle(s: string, now: () => Date) {
       left join lateral (
         select l.want from ${s}.push_ledger l where l.tenant_id = g.tenant_id and l.device_id = d.device_id limit 1
       ) l on true
+      left join lateral (
+        select true as is_spared from ${s}.mdm_commands m
+        where g.status <> 'Acknowledged' and m.tenant_id = g.tenant_id and m.udid = d.udid and m.command_uuid = g.command_uuid
+          and m.answered_at is null and m.request_type = '${ERASE}' limit 1
+      ) e on true
+      left join lateral (
+        select * from ${s}.mdm_commands m
+        where m.tenant_id = g.tenant_id and m.udid = d.udid and m.closed_at is null and ${s}.sought_by(m.seq) and d.released_at is null
+          and (m.expires_at is null or m.expires_at > $1::timestamptz)
+          and m.command_uuid is distinct from g.command_uuid and (g.begins or not m.aside)
+          and (select 1 from ${s}.withdrawn_commands b where b.tenant_id = m.tenant_id and b.command_uuid = m.command_uuid limit 1) is null
+        order by m.not_now_at nulls first, m.seq limit 1
+      ) x on true
       where g.udid is null or g.udid = c.udid
     ), told as (
       update ${s}.mdm_commands m set status = w.status,
@@ -111,29 +128,26 @@ export function createSettle(s: string, now: () => Date) {
       returning w.n, m.source, m.action_id, m.attempt, m.request_type,
         m.request_type = 'RemoveProfile' and m.payload->>'Identifier' = '${PROFILE_IDENTIFIER}' as is_to_leave
     ), begun as (
-      update ${s}.mdm_commands m set aside = false from who w
-      where w.begins and m.tenant_id = any(array[w.tenant_id]) and m.udid = w.udid and m.status = 'NotNow' and m.aside
-    ), next as materialized (
-      select w.n, w.tenant_id, w.udid, m.command_uuid, m.request_type, m.payload, m.source, m.fetched_at, m.not_now_at
-      from who w
-      cross join lateral (
-        select * from ${s}.mdm_commands m
-        where m.tenant_id = w.tenant_id and m.udid = w.udid and m.closed_at is null and w.released_at is null
-          and (m.expires_at is null or m.expires_at > $1::timestamptz)
-          and m.command_uuid is distinct from w.command_uuid and (w.begins or not m.aside)
-          and not exists (select 1 from ${s}.withdrawn_commands b where b.tenant_id = m.tenant_id and b.command_uuid = m.command_uuid)
-        order by m.not_now_at nulls first, m.seq limit 1
-      ) m
+      update ${s}.mdm_commands m set aside = false
+      from (
+        select w.tenant_id, w.udid, r.command_uuid from who w cross join lateral (
+          select r.command_uuid from ${s}.mdm_commands r
+          where w.begins and r.tenant_id = w.tenant_id and r.udid = w.udid and r.status = 'NotNow' and ${s}.sought_by(r.udid) and r.aside offset 0
+        ) r
+      ) b
+      where m.tenant_id = any(array[b.tenant_id]) and m.udid = b.udid and m.command_uuid = b.command_uuid
     ), fetched as (
-      update ${s}.mdm_commands m set fetched_at = $1::timestamptz from next x
-      where m.tenant_id = any(array[x.tenant_id]) and m.udid = x.udid and m.command_uuid = x.command_uuid and m.fetched_at is null
-    ), came as materialized (
-      select w.n, w.tenant_id, w.udid, w.want is not null as was_wanted, x.n is not null as is_given, x.n is not null and x.fetched_at is null as is_new,
-        (w.status = 'NotNow' or (w.status = 'Idle' and x.fetched_at is not null))
-          and (w.call_after is null or w.call_after <= $1::timestamptz) as is_refusal, w.status <> 'NotNow' and w.command_uuid is not null as is_done,
-        w.status <> 'NotNow' and x.n is null and (w.connected_at is null or w.connected_at <= $1::timestamptz - ${NEWS_EVERY}) as is_news,
-        coalesce(x.request_type = '${ERASE}', false) as is_erase, coalesce(t.request_type = '${ERASE}' and w.status <> 'Acknowledged', false) as is_spared
-      from who w left join next x on x.n = w.n left join told t on t.n = w.n where w.released_at is null
+      update ${s}.mdm_commands m set fetched_at = $1::timestamptz from who w
+      where w.next_uuid is not null and w.fetched_at is null
+        and m.tenant_id = any(array[w.tenant_id]) and m.udid = w.udid and m.command_uuid = w.next_uuid and m.fetched_at is null
+    ), came as (
+      select w.tenant_id, w.udid, w.is_news, w.want is not null as was_wanted, w.next_uuid is not null as is_given,
+        w.next_uuid is not null and w.fetched_at is null as is_new,
+        (w.status = 'NotNow' or (w.status = 'Idle' and w.fetched_at is not null))
+          and (w.call_after is null or w.call_after <= $1::timestamptz) as is_refusal,
+        w.status <> 'NotNow' and w.command_uuid is not null as is_done,
+        coalesce(w.request_type = '${ERASE}', false) as is_erase, coalesce(w.is_spared, false) as is_spared
+      from who w where w.released_at is null
     ), news as (
       update ${s}.mdm_devices d set connected_at = case when w.is_news then $1::timestamptz else d.connected_at end,
         watched_at = case when w.was_wanted or w.is_refusal or (w.is_given and d.watched_at is null) then $1::timestamptz else d.watched_at end,
@@ -144,12 +158,11 @@ export function createSettle(s: string, now: () => Date) {
       where d.tenant_id = any(array[w.tenant_id]) and d.udid = w.udid
         and (w.is_news or w.was_wanted or w.is_refusal or (w.is_given and d.watched_at is null) or (w.is_done and d.refusals > 0)
           or (w.is_new and d.call_after is not null) or w.is_erase or w.is_spared)
-      returning w.n, w.is_news
     )
-    select w.n::int, w.udid, w.device_id, w.lane_id, w.released_at, w.awaited_generation, w.want, t.source as told_source, t.request_type as told_type,
-      t.action_id as told_action, t.attempt as told_attempt, coalesce(t.is_to_leave, false) as is_to_leave, x.command_uuid, x.request_type, x.payload, x.source, x.fetched_at, x.not_now_at, f.refused, f.aside,
-      case when x.request_type = 'ClearPasscode' then w.sealed_unlock_token end as sealed_unlock_token, coalesce(c.is_news, false) as is_news
-    from who w left join told t on t.n = w.n left join next x on x.n = w.n left join news c on c.n = w.n
+    select w.n::int, w.udid, w.device_id, w.lane_id, w.released_at, w.awaited_generation, w.want, w.next_uuid as command_uuid, w.request_type, w.payload,
+      w.source, w.fetched_at, w.not_now_at, f.refused, f.aside, w.sealed_unlock_token, w.is_news,
+      null::bigint as action_id, null::int as attempt, null::boolean as is_to_leave
+    from who w
     left join lateral (
       select coalesce(array_agg(m.action_id), '{}') as refused,
         coalesce(array_agg(m.action_id) filter (where m.aside and not w.begins), '{}') as aside
@@ -157,9 +170,12 @@ export function createSettle(s: string, now: () => Date) {
       cross join lateral (
         select 1 from ${s}.unfinished_actions u where u.tenant_id = m.tenant_id and u.action_id = m.action_id limit 1
       ) u
-      where m.tenant_id = w.tenant_id and m.udid = w.udid and m.status = 'NotNow' and m.source = 'lane'
+      where m.tenant_id = w.tenant_id and m.udid = w.udid and m.status = 'NotNow' and ${s}.sought_by(m.udid) and m.source = 'lane'
         and m.command_uuid is distinct from w.command_uuid
-    ) f on true`;
+    ) f on true
+    union all
+    select t.n::int, null, null, null, null, null, null, null, t.request_type, null, t.source, null, null, null, null, null, null, t.action_id, t.attempt, t.is_to_leave
+    from told t`;
 
   /** One answer per item, in order. */
   return async (client: Queryable, said: readonly Said[]): Promise<Settled[]> => {
@@ -176,13 +192,28 @@ export function createSettle(s: string, now: () => Date) {
         said.map((one) => one.begins),
       ],
     });
-    const byPlace = new Map(rows.map((row) => [row.n, settledOf(row)]));
-    return said.map((_, n) => byPlace.get(n + 1) ?? null);
+    const answered = new Map<number, Answered>();
+    for (const row of rows) if (row.udid === null) answered.set(row.n, answeredOf(row));
+    const settled: Settled[] = said.map(() => null);
+    for (const row of rows)
+      if (row.udid !== null) settled[row.n - 1] = settledOf(row, answered.get(row.n) ?? null);
+    return settled;
   };
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a row of the statement above
-function settledOf(row: any): NonNullable<Settled> {
+function answeredOf(row: any): Answered {
+  return {
+    source: row.source,
+    requestType: row.request_type,
+    actionId: row.action_id,
+    attempt: row.attempt,
+    isToLeave: row.is_to_leave,
+  };
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a row of the statement above
+function settledOf(row: any, answered: Answered | null): NonNullable<Settled> {
   return {
     udid: row.udid,
     deviceId: row.device_id,
@@ -193,16 +224,7 @@ function settledOf(row: any): NonNullable<Settled> {
     isNews: row.is_news,
     refused: row.refused,
     aside: row.aside,
-    answered:
-      row.told_source === null
-        ? null
-        : {
-            source: row.told_source,
-            requestType: row.told_type,
-            actionId: row.told_action,
-            attempt: row.told_attempt,
-            isToLeave: row.is_to_leave,
-          },
+    answered,
     next:
       row.command_uuid === null
         ? null

@@ -66,7 +66,7 @@ export function createWatchPhones({ now, schema: s }: Pick<Engine, 'now' | 'sche
             cross join lateral (
               select count(*) > 0 as is_open,
                 coalesce(bool_or(coalesce(m.fetched_at, m.created_at) <= $1::timestamptz - ${ANSWERED_WITHIN}), false) as is_ready
-              from ${s}.mdm_commands m where m.tenant_id = d.tenant_id and m.udid = d.udid and m.closed_at is null
+              from ${s}.mdm_commands m where m.tenant_id = d.tenant_id and m.udid = d.udid and m.closed_at is null and ${s}.sought_by(m.seq)
                 and (m.expires_at is null or m.expires_at > $1::timestamptz)
             ) m
           ), over as (

@@ -15,6 +15,7 @@ import { boundedReads } from './bounded-reads.ts';
 import { codedErrors } from './coded-errors.ts';
 import { limitRule } from './limits.ts';
 import { isTooNested, tooNested } from './nesting.ts';
+import { PlainResponse, plainRequest } from './plain-http.ts';
 import type { ReadTurns } from './read-turns.ts';
 import { type Context, errorOf } from './refusals.ts';
 import type { createResolvers } from './resolvers.ts';
@@ -40,6 +41,9 @@ export function createGraphql(resolvers: ReturnType<typeof createResolvers>, tur
     batching: false,
     cors: false,
     multipart: false,
+    // the route has read the body, up to its own limit
+    maxRequestBodySize: false,
+    fetchAPI: { Response: PlainResponse as never },
     plugins: [limits, boundedReads(turns), codedErrors()],
     maskedErrors: { errorMessage: 'Something went wrong in the server. See its log.', isDev: false },
     logging: {
@@ -56,7 +60,7 @@ export function graphqlRoutes(yoga: Yoga, longPolls: LongPolls, places: StreamPl
     request: FastifyRequest,
     reply: FastifyReply,
     caller: Caller,
-    asked: { address: string; method: string; body?: string; operation: Operation },
+    asked: { address: string; method: string; body?: object; operation: Operation },
   ): Promise<unknown> {
     // whatever the Accept header says: it is not a valid document
     if (isTooNested(asked.operation.query ?? '')) return reply.code(400).send({ errors: [tooNested()] });
@@ -69,13 +73,9 @@ export function graphqlRoutes(yoga: Yoga, longPolls: LongPolls, places: StreamPl
     const accept = streams ? 'text/event-stream' : said;
     const ask = (signal: AbortSignal | null) =>
       yoga.fetch(
-        `http://muster${asked.address}`,
-        {
-          method: asked.method,
-          headers: { accept, ...(asked.body === undefined ? {} : { 'content-type': 'application/json' }) },
-          ...(asked.body === undefined ? {} : { body: asked.body }),
-          ...(signal ? { signal } : {}),
-        },
+        plainRequest({
+          ...{ url: `http://muster${asked.address}`, method: asked.method, accept, body: asked.body, signal },
+        }),
         { caller, requestId: request.id, log: request.log, signal },
       );
     if (!/text\/event-stream/i.test(accept)) {
@@ -114,7 +114,7 @@ export function graphqlRoutes(yoga: Yoga, longPolls: LongPolls, places: StreamPl
       bodyLimit: BODY_LIMIT,
       handler: ({ body, caller, request, reply }) =>
         answer(request, reply, caller, {
-          ...{ address: PATH, method: 'POST', body: JSON.stringify(body), operation: body },
+          ...{ address: PATH, method: 'POST', body, operation: body },
         }),
     }),
     defineRoute(api.pipeline.graphqlByGet, {
@@ -169,7 +169,10 @@ async function pipe(response: Response, reply: FastifyReply, signal: AbortSignal
   });
   raw.flushHeaders();
   const reader = response.body?.getReader();
-  if (!reader) return;
+  if (!reader) {
+    raw.write(await response.text());
+    return;
+  }
   try {
     while (!signal.aborted) {
       // ends with the signal, as its source does: `cancel` would wait for a pending read, up to the next keep-alive
