@@ -59,7 +59,7 @@ test.each<[string, Sabotage, RegExp]>([
   ],
   [
     'a device that failed for good stays in order',
-    { '+task_counts': (text) => swap(text, `set state = 'error'`, `set state = 'ok'`) },
+    { '+task_counts_errors': (text) => swap(text, `set state = 'error'`, `set state = 'ok'`) },
     /is not in error/,
   ],
 ])(

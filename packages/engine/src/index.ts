@@ -28,7 +28,7 @@ export { openEmbedded } from './drivers/embedded.ts';
 export { openPostgres } from './drivers/postgres.ts';
 export type { Duty, DutyRun } from './duties/duty.ts';
 export { dutyRun } from './duties/duty.ts';
-export type { Effect, EffectSql, Facts } from './effects.ts';
+export type { Changes, Effect, EffectSql, Facts } from './effects.ts';
 export { createEngine, type Engine, type EngineOptions } from './engine.ts';
 export { EngineError, type EngineErrorCode, overloaded } from './errors.ts';
 export { FairLine } from './fair-line.ts';
