@@ -47,6 +47,7 @@ export { BUSY, type Busy } from './operation.ts';
 export type { ActionFilter } from './ops/action-filter.ts';
 export type { ActionView, CreatedAction } from './ops/action-view.ts';
 export type { CancelAnswer } from './ops/cancel.ts';
+export type { Choice } from './ops/choose-and-claim.ts';
 export type { Count } from './ops/counts.ts';
 export type { Enqueued, NewAction } from './ops/enqueue.ts';
 export type { ExtendAnswer } from './ops/extend.ts';
