@@ -2,7 +2,6 @@ import type { Calls } from '../calls.ts';
 import { type ClaimedAction, type ClaimedRow, claimedAction } from '../claimed-action.ts';
 import type { Queryable } from '../db.ts';
 import type { Told } from '../effects.ts';
-import { EngineError } from '../errors.ts';
 import type { Context, Run } from '../operation.ts';
 import type { Transition } from '../transition.ts';
 import { checkWhole } from '../values.ts';
@@ -84,7 +83,7 @@ export function createChooseAndClaim(context: Context, calls: Calls, rooms: Lane
         const rows = asked.rows as Row[];
         for (const row of rows) tellings.set(some[row.ord - 1] as ChooseRequest, row.told as T | null);
         if (rows.some(({ noted }) => noted !== rows.filter(({ nth }) => nth !== null).length))
-          throw new EngineError('MUSTER_BAD_VALUE', 'Not every action that was handed out was noted.');
+          throw new Error('Not every action that was handed out was noted.');
         return asked;
       }
       await askForRunners<ChooseRequest, Row>(
