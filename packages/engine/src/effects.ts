@@ -1,3 +1,4 @@
+import type { ActionState } from './action.ts';
 import type { Queryable } from './db.ts';
 
 /**
@@ -16,9 +17,10 @@ export interface Effect {
   /**
    * The follow-up. `own` makes a name unique to this effect; `own('tr')` holds the transitions: n (their order),
    * tenant_id, lane_id, action_id, channel, events (numbers, in their order), before, state, attempt, reason, at.
-   * `$1` is the time.
+   * `$1` is the time. `changes` are those that the statement can make: steps for others only take time (a third of a
+   * report of one success), and null stands for no follow-up at all.
    */
-  sql(own: (name: string) => string): EffectSql;
+  sql(own: (name: string) => string, changes: Changes): EffectSql | null;
   /**
    * Whether the hand-out of row `row` (tenant_id, lane_id, action_id) is also its success, so that no report follows.
    */
@@ -26,6 +28,9 @@ export interface Effect {
   /** Called after the commit with what `facts` found; not in a transaction on a caller's client. */
   afterCommit?(facts: readonly Facts[]): void;
 }
+
+/** The states before (null: none, it is created) and after; null: any. */
+export type Changes = readonly (readonly [before: ActionState | null, state: ActionState])[] | null;
 
 export interface EffectSql {
   /** Steps of a `with`. A writing step always runs; a reading one only if something else reads it. */
@@ -55,6 +60,8 @@ export interface CarryingStatement {
   readonly text: (ends: string | null) => string;
   /** Its transitions, as a select from `answer`, with the columns of `Effect.sql` in order, except n. */
   readonly transitions: string;
+  /** The state changes among its transitions; by default any. */
+  readonly changes?: Changes;
   /** The answer's columns to return, if not all: what the caller itself sent is only for effects. */
   readonly told?: string;
   /** The sort order of the answer, by its columns. */
@@ -126,21 +133,22 @@ function textWith(statement: CarryingStatement, effects: readonly Effect[]): str
   const order = statement.order ? ` order by ${statement.order}` : '';
   const [steps, answer, ...rest] = text.split(ANSWER);
   if (steps === undefined || !answer || rest.length > 0) throw new Error(`${statement.name} has no answer.`);
-  if (effects.length === 0)
+  const followUps = effects.flatMap((effect) => {
+    const own = (name: string) => `${effect.name}_${name}`;
+    const sql = effect.sql(own, statement.changes ?? null);
+    return sql === null ? [] : [{ effect, own, ...sql }];
+  });
+  if (followUps.length === 0)
     return `${steps}${statement.told ? `select ${statement.told} from (${answer}) answer` : answer}${order}`;
   const told = statement.told ?? 'answer.*';
-  const parts = effects.map((effect) => {
-    const own = (name: string) => `${effect.name}_${name}`;
-    const { steps: more, facts } = effect.sql(own);
-    return {
-      steps: `${own('tr')} as materialized (select * from transitions t where ${inChannels('t', effect)}), ${more}`,
-      facts: facts
-        ? [
-            `select ${told}, ${literal(effect.name)}, f.action_id, f.facts from (${facts}) f left join answer on false`,
-          ]
-        : [],
-    };
-  });
+  const parts = followUps.map(({ effect, own, steps: more, facts }) => ({
+    steps: `${own('tr')} as materialized (select * from transitions t where ${inChannels('t', effect)}), ${more}`,
+    facts: facts
+      ? [
+          `select ${told}, ${literal(effect.name)}, f.action_id, f.facts from (${facts}) f left join answer on false`,
+        ]
+      : [],
+  }));
   // Facts are separate rows: joined, the planner would compare all answers with all facts.
   return `${steps === '' ? 'with' : `${steps},`} answer as materialized (${answer}), transitions as materialized (
       select row_number() over ()::int as n, t.* from (${statement.transitions}) t(${COLUMNS})

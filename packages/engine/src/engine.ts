@@ -32,6 +32,7 @@ import { checkSchemaName } from './migrate.ts';
 import type { Context } from './operation.ts';
 import { createAcknowledge } from './ops/acknowledge.ts';
 import { createActionOps } from './ops/action-ops.ts';
+import { createChooseAndClaim } from './ops/choose-and-claim.ts';
 import { type ClaimItem, createClaim } from './ops/claim.ts';
 import { createClaimNamed } from './ops/claim-named.ts';
 import { createClaimPool } from './ops/claim-pool.ts';
@@ -240,6 +241,7 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     claimFromPool: (client: Queryable, request: ClaimPoolRequest): Promise<PoolClaim> =>
       claiming.claimFromPool(client, request),
     claimNamedMany: createClaimNamed(context, calls),
+    choosing: createChooseAndClaim(context, calls, rooms),
     /** What the runner holds, as read by the caller's `look`; with `waitMs` it waits until `look` finds something. */
     watchHeld: claiming.watchHeld,
     /** A claim whose actions the caller supplies: what it names and creates, in the transaction it is passed. */

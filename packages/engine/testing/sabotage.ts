@@ -7,7 +7,7 @@ import type { Connections, Database, Query, Queryable, Transaction } from '../sr
  *
  *   const engine = createEngine(sabotage(db, { muster_claim: (sql) => cut(sql, 'and l.ver = x.ver') }));
  *
- * A statement is matched with whatever effects it carries; `+name` is every statement that carries that effect.
+ * A statement is matched with whatever effects it carries; `+name` is every statement that carries that effect or step.
  */
 export type Rewriting = (text: string) => string;
 export type Sabotage = Readonly<Record<string, Rewriting>>;
@@ -37,9 +37,10 @@ export function sabotage(db: Database, by: Sabotage): Database {
 
 function rewritten(query: Query, by: Sabotage): Query {
   const [name] = (query.name ?? '').replace(/_gated$/, '').split('+');
-  // an effect is part of many statements: it is recognised by the name of its transitions
+  // an effect is part of many statements: it is recognised by the name of its transitions, or by that of a step
+  const has = (step: string) => query.text.includes(`${step}_tr as `) || query.text.includes(`${step} as (`);
   const rewritings = Object.entries(by).flatMap(([key, rewrite]) =>
-    key === name || (key.startsWith('+') && query.text.includes(`${key.slice(1)}_tr as `)) ? [rewrite] : [],
+    key === name || (key.startsWith('+') && has(key.slice(1))) ? [rewrite] : [],
   );
   if (rewritings.length === 0) return query;
   const text = rewritings.reduce((sql, rewrite) => rewrite(sql), query.text);

@@ -42,6 +42,10 @@ export function createClaimNamed(context: Context, calls: Calls) {
     name: 'muster_claim_named',
     text: (ends) => statement(context.schema, ends),
     transitions: HANDED_OUT,
+    changes: [
+      ['pending', 'claimed'],
+      ['claimed', 'succeeded'],
+    ],
     order: '1, 4',
   });
 

@@ -27,13 +27,19 @@ export interface EnqueueAndClaimRequest extends ForRunner {
 
 type Row = RowForRunner & ClaimedRow;
 
+/** What effects are told, and the order of the answer. */
+export const CARRIED = {
+  transitions: `select tenant_id, lane_id, action_id, channel, array[${EVENT_TYPES.CREATED}, ${EVENT_TYPES.SENT}], null::text, 'claimed', attempt,
+      null::text, leased_at from answer where action_id is not null`,
+  changes: [[null, 'claimed']],
+  order: '1, 4',
+} as const;
+
 export function createEnqueueAndClaim(context: Context) {
   const askFor = context.effects.carry({
     name: 'muster_enqueue_and_claim',
     text: () => statement(context.schema),
-    transitions: `select tenant_id, lane_id, action_id, channel, array[${EVENT_TYPES.CREATED}, ${EVENT_TYPES.SENT}], null::text, 'claimed', attempt,
-      null::text, leased_at from answer where action_id is not null`,
-    order: '1, 4',
+    ...CARRIED,
   });
 
   function ask(client: Queryable, requests: readonly EnqueueAndClaimRequest[]) {
@@ -77,7 +83,7 @@ export function createEnqueueAndClaim(context: Context) {
   };
 }
 
-const created = (row: ClaimedRow): Transition => ({
+export const created = (row: ClaimedRow): Transition => ({
   tenantId: row.tenant_id,
   laneId: row.lane_id,
   actionId: row.action_id,
@@ -90,15 +96,36 @@ const created = (row: ClaimedRow): Transition => ({
   at: row.leased_at,
 });
 
-export const statement = (s: string) => `
-  with ${pauses(s)}, ${freeSlots(s, RUNNER_COLUMNS, `${UNLIMITED}`)}, h as materialized (
+/** Where the actions come from. */
+interface Source {
+  /** The input columns of `f` from `$4` on, and the most that a runner without a limit gets. */
+  readonly columns: Record<string, string>;
+  readonly most: string;
+  /** How long an attempt is leased, if its action does not say. */
+  readonly leaseMs: string;
+  /** The actions as `i`: of (a number of `f`), nth, lane_id, channel, kind, payload, o (options). */
+  readonly from: string;
+  /** Steps between `f` and the look at the lanes, steps after the hand-out `k`, and columns of the answer. */
+  readonly steps?: string;
+  readonly followUp?: string;
+  readonly answer?: string;
+}
+
+const GIVEN: Source = {
+  columns: RUNNER_COLUMNS,
+  most: String(UNLIMITED),
+  leaseMs: 'f.lease_ms',
+  from: `unnest($6::int[], $7::int[], $8::bigint[], $9::text[], $10::text[], $11::json[], $12::jsonb[]) i(of, nth, lane_id, channel, kind, payload, o)`,
+};
+
+export const statement = (s: string, by: Source = GIVEN) => `
+  with ${pauses(s)}, ${freeSlots(s, by.columns, by.most)}, ${by.steps ? `${by.steps}, ` : ''}h as materialized (
     select * from (
       select f.ord, i.nth, l.tenant_id, l.lane_id, l.ver, i.channel, i.kind, i.payload, i.o, f.runner_id, f.runner_ver, f.worker,
-        coalesce((i.o->>'leaseMs')::int, f.lease_ms) as lease_ms,
+        coalesce((i.o->>'leaseMs')::int, ${by.leaseMs}) as lease_ms,
         f.free, row_number() over (partition by f.ord order by i.nth) as place
       from (
-        select i.*, row_number() over (partition by i.of, i.lane_id order by i.nth) as of_lane
-        from unnest($6::int[], $7::int[], $8::bigint[], $9::text[], $10::text[], $11::json[], $12::jsonb[]) i(of, nth, lane_id, channel, kind, payload, o)
+        select i.*, row_number() over (partition by i.of, i.lane_id order by i.nth) as of_lane from ${by.from}
       ) i
       join f on f.ord = i.of
       cross join lateral (
@@ -122,12 +149,12 @@ export const statement = (s: string) => `
     ) x cross join lateral ${s}.enqueue_actions($1::timestamptz, x.t, x.l, x.c, x.kd, x.p, x.o) en
   ), k as materialized (
     select g.*, en.action_id, en.xid, 0 as attempt, ${leaseEnd('g.lease_ms', "(g.o->>'deadline')::timestamptz")} from g join en on en.ord = g.at and en.outcome = 'created'
-  ), ${handOut(s, { leaseRunner: 'k.runner_id', ends: null, xid: `greatest(k.xid, ${s}.feed_xid())` })}
+  ), ${handOut(s, { leaseRunner: 'k.runner_id', ends: null, xid: `greatest(k.xid, ${s}.feed_xid())` })}${by.followUp ? `, ${by.followUp}` : ''}
   ${ANSWER}
   select f.ord::int, f.runner_ver is not null as known, f.ord in (select h.ord from h) as wanted, k.nth, k.tenant_id, k.lane_id, k.action_id,
     k.attempt + 1 as attempt, ${NOW} as leased_at, k.lease_until, k.worker,
     false as cancel_requested, k.channel, k.kind, k.payload,
     case when k.o ? 'tags' then array(select jsonb_array_elements_text(k.o->'tags')) end as tags,
     case k.o->>'priority' when 'urgent' then 0 else 1 end as priority, coalesce((k.o->>'maxAttempts')::int, 3) as max_attempts,
-    ${NOW} as created_at, k.o->>'createdBy' as created_by
+    ${NOW} as created_at, k.o->>'createdBy' as created_by${by.answer ? `, ${by.answer}` : ''}
   from f left join k on k.ord = f.ord`;

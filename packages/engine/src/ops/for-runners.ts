@@ -4,11 +4,14 @@ import { EngineError } from '../errors.ts';
 import type { Context } from '../operation.ts';
 import { checkLease, checkName, checkRunner, checkTenant } from '../values.ts';
 
-/** Claims for runners whose actions the caller has chosen: several runners at once, each once. */
-export interface ForRunner {
+/** Claims for runners whose actions the caller chooses: several runners at once, each once. */
+interface OfRunner {
   readonly tenantId: number;
   readonly runnerId: string;
   readonly worker: string;
+}
+
+export interface ForRunner extends OfRunner {
   readonly leaseMs: number;
 }
 
@@ -27,12 +30,16 @@ export interface RowForRunner {
 }
 
 export function checkForRunners(requests: readonly ForRunner[]): void {
+  checkRunners(requests);
+  for (const { leaseMs } of requests) checkLease(leaseMs);
+}
+
+export function checkRunners(requests: readonly OfRunner[]): void {
   const seen = new Set<string>();
-  for (const { tenantId, runnerId, worker, leaseMs } of requests) {
+  for (const { tenantId, runnerId, worker } of requests) {
     checkTenant(tenantId);
     checkRunner(runnerId);
     checkName(worker, 'worker', 0);
-    checkLease(leaseMs);
     const key = `${tenantId}:${runnerId}`;
     if (seen.has(key)) throw new EngineError('MUSTER_BAD_VALUE', 'Each runner may be named only once.');
     seen.add(key);
@@ -49,7 +56,7 @@ export const runnerValues = (requests: readonly ForRunner[]) => [
 ];
 
 /** Per tenant where the database is distributed. */
-export async function askForRunners<Request extends ForRunner, Row extends RowForRunner>(
+export async function askForRunners<Request extends OfRunner, Row extends RowForRunner>(
   context: Context,
   requests: readonly Request[],
   ask: Asking<Request>,
@@ -62,7 +69,7 @@ export async function askForRunners<Request extends ForRunner, Row extends RowFo
 type Asking<Request> = (some: readonly Request[]) => ReturnType<Ask>;
 
 /** Asks for all, then again for requests that lost their runner's row to another transaction. */
-async function askForSome<Request extends ForRunner, Row extends RowForRunner>(
+async function askForSome<Request extends OfRunner, Row extends RowForRunner>(
   requests: readonly Request[],
   ask: Asking<Request>,
   got: (request: Request, row: Row & { nth: number }, facts: Facts | undefined) => void,

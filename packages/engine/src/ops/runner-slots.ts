@@ -10,13 +10,15 @@ export const runningOf = (s: string, r: string) => `(
           and l.lease_runner = ${r}.runner_id and l.runner_id is distinct from ${r}.runner_id))`;
 
 /**
- * `f`: the claiming runners (tenants in `$2`, runners in `$3`, then the other input columns) with their free slots; one
- * without a limit has `most`. `runner_ver` is null for an unknown runner.
+ * `f`: the claiming runners (tenants in `$2`, runners in `$3`, then the other input columns), how many slots are taken and
+ * how many are free; one without a limit has `most`. `runner_ver` is null for an unknown runner.
  */
 export const freeSlots = (s: string, columns: Record<string, string>, most: string) => `f as materialized (
-    select i.*, r.ver as runner_ver, case when r.ver is not null then least(${most}, coalesce(r.slots - ${runningOf(s, 'r')}, ${most})) else 0 end as free
+    select i.*, r.ver as runner_ver, r.running, case when r.ver is not null then least(${most}, coalesce(r.slots - r.running, ${most})) else 0 end as free
     from ${rows(2, { tenant_id: 'int', runner_id: 'bigint', ...columns })}
-    left join lateral (select * from ${s}.runners r where r.tenant_id = i.tenant_id and r.runner_id = i.runner_id limit 1) r on true
+    left join lateral (
+      select r.ver, r.slots, ${runningOf(s, 'r')} as running from ${s}.runners r where r.tenant_id = i.tenant_id and r.runner_id = i.runner_id limit 1
+    ) r on true
   )`;
 
 /**

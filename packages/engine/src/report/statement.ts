@@ -25,6 +25,10 @@ export function createReport(context: Context): Operation<ReportItem, ReportAnsw
     text: (ends) => successStatement(context, ends),
     told: TOLD_OF_SUCCESS,
     transitions: SETTLED,
+    changes: [
+      ['claimed', 'succeeded'],
+      ['pending', 'claimed'],
+    ],
   });
   const late = createReportLate(context);
 

@@ -1,4 +1,11 @@
-import { type EffectSql, type Engine, EVENT_TYPES, FINAL_STATES, type Queryable } from '@muster/engine';
+import {
+  type Changes,
+  type EffectSql,
+  type Engine,
+  EVENT_TYPES,
+  FINAL_STATES,
+  type Queryable,
+} from '@muster/engine';
 import { CHANNEL, statusOf } from './wire.ts';
 
 /**
@@ -21,7 +28,7 @@ export function countTransitions({ addEffect, schema }: Engine, onNearlyOver: ()
   addEffect({
     name: 'task_counts',
     channels: [CHANNEL],
-    sql: (own) => counts(schema, own),
+    sql: (own, changes) => counts(schema, own, changes),
     afterCommit: onNearlyOver,
   });
 }
@@ -47,12 +54,11 @@ const wordOf = (state: string) =>
 const atItsDeadline = (i: string) =>
   `(${i}.reason = 'DEADLINE' and not ${EVENT_TYPES.FAILED} = any (${i}.events))`;
 
-/**
- * Redriving a dead letter makes its task unfinished again; as the oldest one it is active at once. A transaction that
- * ends a task holds `lockAdvance`; the task is updated after it in its then current state, so no look is needed here.
- */
-function counts(s: string, own: (name: string) => string): EffectSql {
-  const [i, x, line] = [own('i'), own('x'), own('line')];
+function counts(s: string, own: (name: string) => string, changes: Changes): EffectSql | null {
+  const can = (state: string, ...before: string[]) =>
+    changes?.some((change) => before.includes(String(change[0])) && change[1] === state) ?? true;
+  if (changes?.every(([before, state]) => before === null || before === state)) return null;
+  const [i, x] = [own('i'), own('x')];
   return {
     steps: `${i} as materialized (
     select t.*, ${taskOf('a')} as task_id from ${own('tr')} t
@@ -67,45 +73,9 @@ function counts(s: string, own: (name: string) => string): EffectSql {
   ), ${own('counts')} as (
     insert into ${s}.task_counts (tenant_id, task_id, state, change, at)
       select x.tenant_id, x.task_id, x.state, x.change, x.at from ${x} x
-  ), ${own('errors')} as (
-    update ${s}.devices d set state = 'error', state_reason = coalesce(left(k.reason, 1000), 'FAILED_FINAL'), state_action = k.action_id
-    from (
-      select i.tenant_id, i.lane_id, i.at, i.action_id, i.reason, o.device_id, o.state from (
-        select distinct on (tenant_id, lane_id) * from ${i} i
-        -- an attempt: an action that ends while it waits says nothing about the device
-        where ${EVENT_TYPES.FAILED_FINAL} = any (i.events) and i.before = 'claimed' and not ${atItsDeadline('i')} and i.task_id is not null
-        order by tenant_id, lane_id
-      ) i
-      cross join lateral (
-        select o.device_id, o.state from ${s}.devices o where o.tenant_id = i.tenant_id and o.lane_id = i.lane_id and ${s}.sought_by(o.lane_id) limit 1
-      ) o
-    ) k
-    where d.tenant_id = any(array[k.tenant_id]) and d.device_id = k.device_id and d.deleted_at is null
-    returning ${s}.note_device_state(k.at, k.tenant_id, k.lane_id, k.device_id, 'error', k.state, d.state_reason)
-  ), ${own('taken_back')} as (
-    -- a late success: the error that its failure caused was none; any other error stays
-    update ${s}.devices d set state = 'ok', state_reason = null, state_action = null
-    from (
-      select i.tenant_id, i.lane_id, i.at, i.action_id, o.device_id from ${i} i
-      cross join lateral (
-        select o.device_id from ${s}.devices o where o.tenant_id = i.tenant_id and o.lane_id = i.lane_id and ${s}.sought_by(o.lane_id) limit 1
-      ) o
-      where i.before = 'failed' and i.state = 'succeeded'
-    ) k
-    where d.tenant_id = any(array[k.tenant_id]) and d.device_id = k.device_id and d.state_action = k.action_id
-    returning ${s}.note_device_state(k.at, k.tenant_id, k.lane_id, k.device_id, 'ok', 'error', null)
-  ), ${line} as materialized (
-    select l.tenant_id from ${s}.task_lines l
-    where l.part = 'advance' and l.tenant_id in (select i.tenant_id from ${i} i where ${EVENT_TYPES.REDRIVEN} = any (i.events))
-    order by l.tenant_id for update
-  ), ${own('reopened')} as (
-    update ${s}.tasks t set ended_at = null, cancelled_at = case when t.ended_at is null then t.cancelled_at end,
-      cancel_reason = case when t.ended_at is null then t.cancel_reason end
-    from (
-      select distinct i.tenant_id, i.task_id from ${i} i where ${EVENT_TYPES.REDRIVEN} = any (i.events) and i.task_id is not null
-    ) k
-    where t.tenant_id = any(array[k.tenant_id]) and t.task_id = k.task_id and (select count(*) from ${line}) is not null
-  )`,
+  )${can('failed', 'claimed') ? `, ${errors(s, own)}` : ''}${can('succeeded', 'failed') ? `, ${takenBack(s, own)}` : ''}${
+    can('pending', ...FINAL_STATES) ? `, ${reopened(s, own)}` : ''
+  }`,
     // the counts as of this commit, without transactions still open
     facts: `
     select t.action_id, jsonb_build_object('open', t.open) as facts from (
@@ -120,4 +90,61 @@ function counts(s: string, own: (name: string) => string): EffectSql {
       ) t where t.open_change < 0
     ) t where t.open <= ${NEARLY_OVER}`,
   };
+}
+
+function errors(s: string, own: (name: string) => string): string {
+  const i = own('i');
+  return `${own('errors')} as (
+    update ${s}.devices d set state = 'error', state_reason = coalesce(left(k.reason, 1000), 'FAILED_FINAL'), state_action = k.action_id
+    from (
+      select i.tenant_id, i.lane_id, i.at, i.action_id, i.reason, o.device_id, o.state from (
+        select distinct on (tenant_id, lane_id) * from ${i} i
+        -- an attempt: an action that ends while it waits says nothing about the device
+        where ${EVENT_TYPES.FAILED_FINAL} = any (i.events) and i.before = 'claimed' and not ${atItsDeadline('i')} and i.task_id is not null
+        order by tenant_id, lane_id
+      ) i
+      cross join lateral (
+        select o.device_id, o.state from ${s}.devices o where o.tenant_id = i.tenant_id and o.lane_id = i.lane_id and ${s}.sought_by(o.lane_id) limit 1
+      ) o
+    ) k
+    where d.tenant_id = any(array[k.tenant_id]) and d.device_id = k.device_id and d.deleted_at is null
+    returning ${s}.note_device_state(k.at, k.tenant_id, k.lane_id, k.device_id, 'error', k.state, d.state_reason)
+  )`;
+}
+
+function takenBack(s: string, own: (name: string) => string): string {
+  const i = own('i');
+  return `${own('taken_back')} as (
+    -- a late success: the error that its failure caused was none; any other error stays
+    update ${s}.devices d set state = 'ok', state_reason = null, state_action = null
+    from (
+      select i.tenant_id, i.lane_id, i.at, i.action_id, o.device_id from ${i} i
+      cross join lateral (
+        select o.device_id from ${s}.devices o where o.tenant_id = i.tenant_id and o.lane_id = i.lane_id and ${s}.sought_by(o.lane_id) limit 1
+      ) o
+      where i.before = 'failed' and i.state = 'succeeded'
+    ) k
+    where d.tenant_id = any(array[k.tenant_id]) and d.device_id = k.device_id and d.state_action = k.action_id
+    returning ${s}.note_device_state(k.at, k.tenant_id, k.lane_id, k.device_id, 'ok', 'error', null)
+  )`;
+}
+
+/**
+ * Redriving a dead letter makes its task unfinished again; as the oldest one it is active at once. A transaction that
+ * ends a task holds `lockAdvance`; the task is updated after it in its then current state, so no look is needed here.
+ */
+function reopened(s: string, own: (name: string) => string): string {
+  const [i, line] = [own('i'), own('line')];
+  return `${line} as materialized (
+    select l.tenant_id from ${s}.task_lines l
+    where l.part = 'advance' and l.tenant_id in (select i.tenant_id from ${i} i where ${EVENT_TYPES.REDRIVEN} = any (i.events))
+    order by l.tenant_id for update
+  ), ${own('reopened')} as (
+    update ${s}.tasks t set ended_at = null, cancelled_at = case when t.ended_at is null then t.cancelled_at end,
+      cancel_reason = case when t.ended_at is null then t.cancel_reason end
+    from (
+      select distinct i.tenant_id, i.task_id from ${i} i where ${EVENT_TYPES.REDRIVEN} = any (i.events) and i.task_id is not null
+    ) k
+    where t.tenant_id = any(array[k.tenant_id]) and t.task_id = k.task_id and (select count(*) from ${line}) is not null
+  )`;
 }

@@ -84,7 +84,7 @@ export const tasks: CreateFeature = ({
     queries: pcQueries,
     tokens,
   });
-  const supply = createSupply(engine, pcQueries);
+  const supply = createSupply(engine);
   const claiming = createClaiming({
     advance,
     engine,

@@ -41,8 +41,6 @@ const pcRow = (row: any): PcRow => ({
   createdAt: row.created_at,
 });
 
-export const pcKey = (pc: { tenantId: number; pcId: string }) => `${pc.tenantId}:${pc.pcId}`;
-
 export type PcQueries = ReturnType<typeof createPcQueries>;
 
 export function createPcQueries(s: string, contacts: ChannelContacts, now: () => Date) {
@@ -91,22 +89,13 @@ export function createPcQueries(s: string, contacts: ChannelContacts, now: () =>
       return rows[0]?.pc_id ?? null;
     },
 
-    /** Serialises claims and changes of one PC. Returns the PCs that exist. */
-    async lock(
-      client: Queryable,
-      pcs: readonly { tenantId: number; pcId: string }[],
-    ): Promise<Map<string, PcRow>> {
+    /** Serialises claims and changes of one PC. Null: there is none. */
+    async lock(client: Queryable, tenantId: number, pcId: string): Promise<PcRow | null> {
       const { rows } = await client.query({
-        name: 'muster_lock_pcs',
-        text: `select p.* from (
-            select * from unnest((select $1::int[]), (select $2::bigint[])) i(tenant_id, pc_id) order by i.tenant_id, i.pc_id
-          ) i
-          cross join lateral (
-            select * from ${s}.pcs p where p.tenant_id = i.tenant_id and p.pc_id = i.pc_id limit 1 for no key update
-          ) p`,
-        values: [pcs.map(({ tenantId }) => tenantId), pcs.map(({ pcId }) => pcId)],
+        text: `select * from ${s}.pcs where tenant_id = $1 and pc_id = $2 for no key update`,
+        values: [tenantId, pcId],
       });
-      return new Map(rows.map(pcRow).map((pc) => [pcKey(pc), pc]));
+      return rows[0] ? pcRow(rows[0]) : null;
     },
 
     /** Also waits for transactions that are assigning a device to it. */

@@ -34,7 +34,7 @@ export function createPcs(tools: {
   const { db } = engine;
 
   async function locked(tx: Transaction, tenantId: number, pcId: string): Promise<PcRow> {
-    const [pc] = isId(pcId) ? (await queries.lock(tx, [{ tenantId, pcId }])).values() : [];
+    const pc = isId(pcId) ? await queries.lock(tx, tenantId, pcId) : null;
     if (!pc) throw unknownPc();
     return pc;
   }
