@@ -119,15 +119,63 @@ test('G35: 64 calls are sent within the turn, while others still arrive', async 
   calls.push(g.add(':63'));
   await afterThisMoment();
   expect(statements.map(({ items }) => items.length)).toEqual([64]);
-  for (let n = 64; n < 200; n += 1) calls.push(g.add(`:${n}`));
+  for (let n = 64; n < 300; n += 1) calls.push(g.add(`:${n}`));
   await afterThisMoment();
-  expect(statements.map(({ items }) => items.length)).toEqual([64, 136]);
-  for (let n = 200; n < 300; n += 1) calls.push(g.add(`:${n}`));
+  expect(statements.map(({ items }) => items.length)).toEqual([64, 236]);
+  for (let n = 300; n < 500; n += 1) calls.push(g.add(`:${n}`));
   await settled();
   expect(statements).toHaveLength(2); // no writer is free
   for (const statement of [...statements]) await statement.finish();
   await last().finish();
-  expect(await Promise.all(calls)).toHaveLength(300);
+  expect(await Promise.all(calls)).toHaveLength(500);
+});
+
+test('G35: beside a statement of many calls, others are sent when they are many too', async () => {
+  const g = gatherer(2);
+  const calls = Array.from({ length: 20 }, (_, n) => g.add(`:${n}`));
+  await settled();
+  for (let n = 20; n < 179; n += 1) calls.push(g.add(`:${n}`));
+  await settled();
+  expect(statements.map(({ items }) => items.length)).toEqual([20]);
+  calls.push(g.add(':179'));
+  await settled();
+  expect(statements.map(({ items }) => items.length)).toEqual([20, 160]);
+  calls.push(g.add(':180'));
+  await statements[0]?.finish();
+  expect(statements).toHaveLength(2); // the other one is still large
+  await statements[1]?.finish();
+  await last().finish();
+  expect(await Promise.all(calls)).toHaveLength(181);
+});
+
+test('G35: many that wait are sent before the callers of the statement before them go on', async () => {
+  const g = gatherer();
+  const sentBefore: number[] = [];
+  const first = g.add(':first').then(() => sentBefore.push(statements.length));
+  await settled();
+  const calls = Array.from({ length: 64 }, (_, n) => g.add(`:${n}`));
+  await settled();
+  await last().finish();
+  await first;
+  expect(sentBefore).toEqual([2]);
+  await last().finish();
+  expect(await Promise.all(calls)).toHaveLength(64);
+});
+
+test('G36: beside a statement that takes long, any call is sent', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  const g = gatherer(2);
+  const calls = Array.from({ length: 20 }, (_, n) => g.add(`:${n}`));
+  await settled();
+  calls.push(g.add('late:1'));
+  await vi.advanceTimersByTimeAsync(24);
+  await settled();
+  expect(statements).toHaveLength(1);
+  await vi.advanceTimersByTimeAsync(2);
+  await settled();
+  expect(last().items).toEqual(['late:1']);
+  for (const statement of [...statements]) await statement.finish();
+  expect(await Promise.all(calls)).toHaveLength(21);
 });
 
 test('G35: an operation may take fewer calls into a statement; the others go with the next', async () => {

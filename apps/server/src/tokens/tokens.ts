@@ -255,16 +255,15 @@ export function createTokens(db: Database, schema: string) {
       const { version } = cache;
       const found = await find(presented);
       if (!found || !timingSafeEqual(found.sha256, presented.sha256)) return null;
-      if (presented.kind !== null && presented.kind !== found.kind) return null;
+      const { caller } = found;
+      if (presented.kind !== null && presented.kind !== caller.kind) return null;
       let isMarked = true;
-      if (found.firstUsedAt === null) {
-        const first = await firstUse(found);
+      if (!found.wasUsed) {
+        const first = await firstUse(caller);
         if (!first.valid) return null;
         isMarked = first.marked;
       }
-      const { tenantId, tokenId, kind, role, name, restriction } = found;
-      const caller: Caller = { tenantId, tokenId, kind, role, name, restriction };
-      if (isMarked) cache.keep(hash, caller, version, word(tenantId, tokenId));
+      if (isMarked) cache.keep(hash, caller, version, word(caller.tenantId, caller.tokenId));
       recent.set(text, presented);
       return caller;
     },
