@@ -1,7 +1,7 @@
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import {
   type Connections,
   checkInstallation,
@@ -46,6 +46,20 @@ test('G65: a statement that takes too long is ended by the server without effect
     values: [slow],
   });
   expect(rows[0].n).toBe(0);
+});
+
+test('sessions of gathered statements, and their plans, outlast an hour without calls', async () => {
+  const session = async () =>
+    (await db.gathered.query({ text: 'select pg_backend_pid() as pid' })).rows[0].pid;
+  await session();
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  try {
+    const before = await session();
+    vi.advanceTimersByTime(3_600_000);
+    expect(await session()).toBe(before);
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 test('G65: a migration has no time limit', async () => {
