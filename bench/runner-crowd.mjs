@@ -36,6 +36,8 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   process.on('disconnect', () => process.exit(0));
 }
 
+/** Not counted: the first ones measure how soon plans are made and code is compiled. */
+export const WARM_UP_PCS = 5;
 const agent = new Agent({ keepAlive: true });
 
 /** @param {number} port @param {Pc} pc @param {string} path @param {object} body @returns {Promise<any>} */
@@ -70,11 +72,14 @@ function post(port, pc, path, body) {
 async function refill({ port, pcs, refill: { samples, atOnce } }) {
   /** @type {number[]} */
   const taken = [];
-  const perPc = Math.ceil(samples / pcs.length);
+  const perPc = Math.ceil(samples / (pcs.length - WARM_UP_PCS));
   const left = [...pcs];
+  let warmUp = WARM_UP_PCS;
   const work = async () => {
     for (let pc = left.pop(); pc; pc = left.pop()) {
       const path = `/api/pcs/${pc.id}/claim`;
+      const counts = warmUp <= 0;
+      warmUp -= 1;
       const { taskDevices } = await post(port, pc, path, { max: 100 });
       for (let n = 0; n < perPc; n += 1) {
         const waiting = post(port, pc, path, { max: 1, wait: 20 });
@@ -84,7 +89,7 @@ async function refill({ port, pcs, refill: { samples, atOnce } }) {
         const ended = post(port, pc, `/api/task-devices/${done.id}/complete`, { attempt: done.attempt });
         const next = (await waiting).taskDevices[0];
         if (!next) throw new Error('A slot was free, and nothing came.');
-        taken.push(performance.now() - began);
+        if (counts) taken.push(performance.now() - began);
         taskDevices.push(next);
         await ended;
       }

@@ -56,4 +56,4 @@ const row = (by, perSecond) => ({
   },
 });
 
-export default [row('header', 16_000), row('signature', 6_000)];
+export default [row('header', 16_000), row('signature', 12_000)];
