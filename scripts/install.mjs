@@ -1,5 +1,5 @@
-// Makes a checkout ready to run: the right Node, and the packages of package-lock.json. Shared by become.mjs and
-// test.mjs. Uses only syntax that an old Node can parse, so that one gets a sentence instead of a syntax error.
+// Makes a checkout ready to run: the right Node, and the packages of package-lock.json. Shared by become.mjs,
+// test.mjs and others. Uses only syntax that an old Node can parse, so that one gets a sentence instead of a syntax error.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -60,13 +60,21 @@ export function prepareCheckout() {
     return;
 
   console.log('Installing packages (npm ci) …');
-  // Under `npm start` the environment names npm's own file. The development packages are included explicitly, because
-  // NODE_ENV=production would leave out the compiler.
+  // The development packages are included explicitly, because NODE_ENV=production would leave out the compiler.
+  installPackages(root, ['--include=dev']);
+}
+
+/**
+ * Runs `npm ci` in a folder, or stops the process with a sentence.
+ * @param {string} folder @param {string[]} more options
+ */
+export function installPackages(folder, more) {
+  // Under `npm start` the environment names npm's own file.
   const npm = process.env.npm_execpath;
   const [command, before] = npm?.endsWith('npm-cli.js') ? [process.execPath, [npm]] : ['npm', []];
-  const args = ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'];
+  const args = ['ci', ...more, '--no-audit', '--no-fund', '--loglevel=error'];
   const { error, status } = spawnSync(command, [...before, ...args], {
-    cwd: root,
+    cwd: folder,
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   if (status !== 0) {
