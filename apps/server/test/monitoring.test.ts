@@ -92,6 +92,13 @@ beforeAll(async () => {
   know('pool', 'all'); // that of the embedded database
   for (const { name } of t.engine.duties) know('duty', name);
   for (const channel of internal) know('channel', channel);
+  for (const { path: route } of t.server.routes) know('route', route);
+  // these have no list: whatever the sources write as a word of its own
+  const sources = readdirSync(path.join(ROOT, 'apps/server/src'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) => read(path.join('apps/server/src', file)));
+  for (const [, word = ''] of sources.join('\n').matchAll(/'([a-z]+[a-z.:_-]*)'/g))
+    for (const label of ['by', 'name', 'outcome']) know(label, word);
 });
 afterAll(() => t.close());
 
@@ -106,7 +113,7 @@ function wrongIn(expression: string, used: readonly string[] = []): string[] {
       return matchers.flatMap(({ label, op, value }) => {
         if (!own.has(label)) return [`${name} has no label ${label}`];
         const all = words.get(label);
-        if (!all || value.startsWith('$')) return [];
+        if (!all || /[$(]/.test(value)) return [];
         const given = op.includes('~') ? value.split('|') : [value];
         return given.filter((word) => !all.has(word)).map((word) => `no ${label} ${word}`);
       });
@@ -157,6 +164,9 @@ test('names that do not exist are found', () => {
   expect(wrongIn('muster_depth{status="failed"}')).toEqual(['muster_depth has no label status']);
   expect(wrongIn('muster_depth{state="dead"}')).toEqual(['no state dead']);
   expect(wrongIn('muster_depth{channel=~"bus|buses"}')).toEqual(['no channel buses']);
+  expect(wrongIn('muster_alerts_total{name="bus.dead-letters"}')).toEqual(['no name bus.dead-letters']);
+  expect(wrongIn('muster_webhooks_paused{by="failure"}')).toEqual(['no by failure']);
+  expect(wrongIn('muster_http_request_seconds_count{route!~"/healthz|/ready"}')).toEqual(['no route /ready']);
   expect(wrongIn('rate(muster_duty_seconds_count{duty="fold"}[5m])')).toEqual(['no duty fold']);
   expect(wrongIn('max by (lane) (muster_depth)')).toEqual(['no label lane']);
   expect(wrongIn('muster_late_total', ['channel'])).toEqual(['no label channel']);
