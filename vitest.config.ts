@@ -22,7 +22,17 @@ const onServerAlone = [
   // processes that are killed: start.unit covers kill -9 on the embedded database, and torture does so at length
   ...['checkin-crash', 'tasks-run'],
   // HTTP, whatever the database
-  ...['cli', 'errors', 'large-numbers', 'metrics', 'one-of', 'refusals', 'request-id', 'sockets'],
+  ...[
+    'cli',
+    'errors',
+    'large-numbers',
+    'metrics',
+    'monitoring',
+    'one-of',
+    'refusals',
+    'request-id',
+    'sockets',
+  ],
   // doors whose statements other suites execute on PGlite
   ...['hosts-queue', 'hosts-report', 'import', 'redrive', 'tasks', 'tasks-cost', 'tasks-line', 'tasks-slots'],
   ...[

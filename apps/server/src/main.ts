@@ -52,6 +52,7 @@ import { SignInFailures } from './http/sign-in-failures.ts';
 import { readTls, type Tls } from './http/tls.ts';
 import { VERSION } from './http/version.ts';
 import { InternalChannels } from './internal/internal-channels.ts';
+import { observeDatabase } from './metrics/database-metrics.ts';
 import { observeEngine } from './metrics/engine-metrics.ts';
 import { observeHttp } from './metrics/http-metrics.ts';
 import { createMoving } from './moving/moving.ts';
@@ -191,6 +192,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
 
     const registry = new Registry();
     collectDefaultMetrics({ register: registry });
+    observeDatabase(registry, db);
     const mostBytes = config.MUSTER_MAX_QUEUED_MB * 1_048_576;
     const engine = createEngine(db, {
       schema,

@@ -31,6 +31,8 @@ test('metrics count events, by tenant and channel and never by lane', async () =
     'muster_late_total{tenant="1"} 1',
     'muster_parked_waiters 0',
     'muster_database_up 1',
+    'muster_database_connections_limit{pool="requests"} 10',
+    'muster_database_callers_waiting{pool="gathered"} 0',
   ])
     expect(text).toContain(line);
   for (const name of [
@@ -39,6 +41,7 @@ test('metrics count events, by tenant and channel and never by lane', async () =
     'muster_http_request_seconds_bucket',
     'muster_oldest_age_seconds{tenant="1"}',
     'muster_feed_lag_seconds',
+    'muster_database_connections{pool="requests",state="busy"}',
     'muster_duty_seconds_bucket',
     'process_cpu_seconds_total',
   ])

@@ -34,6 +34,15 @@ export interface Connections extends Queryable {
   transaction<T>(run: (tx: Transaction) => Promise<T>, limits?: Limits): Promise<T>;
 }
 
+/** How busy the connections of one pool are at this moment. */
+export interface PoolLoad {
+  readonly most: number;
+  readonly busy: number;
+  readonly idle: number;
+  /** Callers that wait for a connection. */
+  readonly waiting: number;
+}
+
 export interface Database extends Connections {
   readonly kind: 'embedded' | 'postgres';
   /**
@@ -56,6 +65,8 @@ export interface Database extends Connections {
   readonly reserved: Connections;
   /** A caller's client that parses values as the engine does, whatever parsers are set. */
   adopt(client: Queryable): Queryable;
+  /** By the name of the pool, for metrics. */
+  loads(): Readonly<Record<string, PoolLoad>>;
   /**
    * Calls back for each notification, and after each new session, because notifications sent in between are lost.
    * `reconnect` drops the session and opens a new one.

@@ -20,6 +20,7 @@ export {
   type Database,
   isTransaction,
   type Limits,
+  type PoolLoad,
   type Query,
   type Queryable,
   type Transaction,

@@ -2,7 +2,7 @@ import { Duplex } from 'node:stream';
 import { Worker } from 'node:worker_threads';
 import pg from 'pg';
 import type { Database } from '../db.ts';
-import { DEADLINE_MS, pooled } from './pooled.ts';
+import { DEADLINE_MS, loadOf, pooled } from './pooled.ts';
 
 /**
  * PGlite in its own thread, reached by the same `pg` client over PostgreSQL's wire protocol. In the main thread a
@@ -68,6 +68,7 @@ export async function openEmbedded(options: EmbeddedOptions = {}): Promise<Datab
     gathered: calls,
     housekeeping: calls,
     reserved: calls,
+    loads: () => ({ all: loadOf(pool) }),
     async listen(channel, on, onReconnect) {
       await calls.query({ text: `listen ${pg.escapeIdentifier(channel)}` });
       listeners.set(channel, { on, onReconnect });

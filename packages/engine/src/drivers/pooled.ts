@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { Connections, Limits, Query, Queryable, Transaction } from '../db.ts';
+import type { Connections, Limits, PoolLoad, Query, Queryable, Transaction } from '../db.ts';
 import { overloaded } from '../errors.ts';
 import { markTransaction, refuseInsideTransaction } from '../open-transaction.ts';
 import { isOutcomeUnknown } from '../sqlstate.ts';
@@ -101,6 +101,10 @@ export function pooled(pool: pg.Pool, patience?: Patience) {
       return result;
     },
   } satisfies Connections & { adopt(client: Queryable): Queryable };
+}
+
+export function loadOf({ idleCount, options, totalCount, waitingCount }: pg.Pool): PoolLoad {
+  return { most: options.max, busy: totalCount - idleCount, idle: idleCount, waiting: waitingCount };
 }
 
 function beginWith({ lockMs, statementMs }: Limits): string {

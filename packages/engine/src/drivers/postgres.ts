@@ -1,7 +1,7 @@
 import pg from 'pg';
 import type { Database, Limits } from '../db.ts';
 import { ListenerSession } from './listener.ts';
-import { DEADLINE_MS, type Patience, pooled } from './pooled.ts';
+import { DEADLINE_MS, loadOf, type Patience, pooled } from './pooled.ts';
 
 export interface PostgresOptions {
   readonly url: string;
@@ -51,6 +51,9 @@ const HOUSEKEEPING_CONNECTIONS = 2;
 /** Below the 60 s after which housekeeping goes on without a duty. */
 const HOUSEKEEPING_STATEMENT_MS = 45_000;
 
+/** The pool of whatever is none of the others. */
+const REQUESTS = 'requests';
+
 /** No statement here runs long enough to pay for JIT compilation: one over 100,000 rows lost 60 of its 520 ms to it. */
 const NO_JIT = 'set jit = off';
 /**
@@ -69,7 +72,7 @@ export function openPostgres(options: PostgresOptions): Database {
   const deadlineMs = options.deadlineMs ?? DEADLINE_MS;
   const statementMs = options.statementMs ?? deadlineMs * FOR_STATEMENT;
   const isDistributed = options.isDistributed ?? false;
-  const pools: pg.Pool[] = [];
+  const pools = new Map<string, pg.Pool>();
   const open = (
     name: string,
     max: number,
@@ -79,7 +82,7 @@ export function openPostgres(options: PostgresOptions): Database {
   ) => {
     const pool = new pg.Pool({
       connectionString: options.url,
-      application_name: name,
+      application_name: name === REQUESTS ? 'muster' : `muster ${name}`,
       ...KEEP_ALIVE,
       connectionTimeoutMillis: deadlineMs * FOR_CONNECTION,
       lock_timeout: limits.lockMs,
@@ -89,7 +92,7 @@ export function openPostgres(options: PostgresOptions): Database {
       onConnect: async (client: pg.ClientBase) => void (await client.query(settings)),
     });
     pool.on('error', onError);
-    pools.push(pool);
+    pools.set(name, pool);
     return pooled(pool, { ...limits, beginMs: deadlineMs * FOR_BEGIN, isDistributed });
   };
   const listener = new ListenerSession(
@@ -107,23 +110,24 @@ export function openPostgres(options: PostgresOptions): Database {
     isDistributed,
     writers: isDistributed ? DISTRIBUTED.writers : 2,
     deadlineMs,
-    ...open('muster', options.connections ?? 10, { lockMs: LOCK_MS, statementMs }),
+    ...open(REQUESTS, options.connections ?? 10, { lockMs: LOCK_MS, statementMs }),
     gathered: open(
-      'muster gathered',
+      'gathered',
       isDistributed ? DISTRIBUTED.gatheredConnections : GATHERED_CONNECTIONS,
       { lockMs: GATHERED_LOCK_MS, statementMs },
       `${NO_JIT}; ${NO_SCANS}; ${PLAN_ONCE}`,
       STAYS_OPEN,
     ),
-    housekeeping: open('muster housekeeping', HOUSEKEEPING_CONNECTIONS, {
+    housekeeping: open('housekeeping', HOUSEKEEPING_CONNECTIONS, {
       lockMs: LOCK_MS,
       statementMs: HOUSEKEEPING_STATEMENT_MS,
       asksFirst: true,
     }),
-    reserved: open('muster reserved', RESERVED_CONNECTIONS, { lockMs: LOCK_MS, statementMs }),
+    reserved: open('reserved', RESERVED_CONNECTIONS, { lockMs: LOCK_MS, statementMs }),
+    loads: () => Object.fromEntries([...pools].map(([name, pool]) => [name, loadOf(pool)])),
     listen: (channel, on, onReconnect) => listener.listen(channel, on, onReconnect),
     async close() {
-      await Promise.all(pools.map((pool) => pool.end()));
+      await Promise.all([...pools.values()].map((pool) => pool.end()));
     },
   };
 }
