@@ -54,6 +54,10 @@ let shared;
 /** @type {any[]} */
 let measured = [];
 const began = performance.now();
+// Only a complete run of full size is stored as the project's figures.
+const whole = !options.quick && !options.only;
+const cache = path.join(here, '.cache');
+const folder = whole ? here : cache;
 try {
   measured = await measureAll();
 } finally {
@@ -62,29 +66,33 @@ try {
   await cluster.stop();
 }
 
-const results = {
-  date: new Date().toISOString().slice(0, 10),
-  commit: commit(path.dirname(here)),
-  minutes: Math.round((performance.now() - began) / 6_000) / 10,
-  machine: machine(),
-  versions: Object.fromEntries([
-    ...[...new Set(rows.flatMap((row) => row.versionOf ?? []))].map((name) => [name, installedVersion(name)]),
-    ['newer Node', newerNode?.version ?? 'none'],
-  ]),
-  postgres: { version: cluster.version, settings },
-  redis: { version: redis ?? 'none', settings: redisSettings },
-  options: options.sizes,
-  aims: judge(measured),
-  rows: measured,
-};
+const results = resultsOf(measured);
 console.log(`\n${tables(results)}\n`);
-// Only a complete run of full size is stored as the project's figures.
-const whole = !options.quick && !options.only;
-const cache = path.join(here, '.cache');
-const folder = whole ? here : cache;
 const written = writeResults(results, folder, cache).map((file) => path.relative(process.cwd(), file));
 console.log(`Written to ${written.join(' and ')} in ${results.minutes} min.`);
 if (measured.some((row) => row.failed)) process.exitCode = 1;
+
+/** @param {any[]} measured */
+function resultsOf(measured) {
+  return {
+    date: new Date().toISOString().slice(0, 10),
+    commit: commit(path.dirname(here)),
+    minutes: Math.round((performance.now() - began) / 6_000) / 10,
+    machine: machine(),
+    versions: Object.fromEntries([
+      ...[...new Set(rows.flatMap((row) => row.versionOf ?? []))].map((name) => [
+        name,
+        installedVersion(name),
+      ]),
+      ['newer Node', newerNode?.version ?? 'none'],
+    ]),
+    postgres: { version: cluster.version, settings },
+    redis: { version: redis ?? 'none', settings: redisSettings },
+    options: options.sizes,
+    aims: judge(measured),
+    rows: measured,
+  };
+}
 
 /**
  * Every row once, then every row again: what slows the machine for some minutes then slows one run of each row instead of
@@ -97,7 +105,7 @@ async function measureAll() {
     runs: /** @type {Run[]} */ ([]),
     failed: false,
   }));
-  for (let n = 0; n < options.sizes.repeat; n += 1)
+  for (let n = 0; n < options.sizes.repeat; n += 1) {
     for (const one of taken) {
       if (one.notRun || one.failed) continue;
       try {
@@ -111,6 +119,14 @@ async function measureAll() {
         console.error(`${one.row.name} failed: ${error instanceof Error ? error.message : error}`);
       }
     }
+    // a run that is ended early keeps its whole rounds
+    writeResults(resultsOf(summed(taken)), cache, cache);
+  }
+  return summed(taken);
+}
+
+/** @param {{ row: import('./rows.mjs').Row, notRun: string | undefined, runs: Run[], failed: boolean }[]} taken */
+function summed(taken) {
   return taken.map(({ row, runs, failed, notRun }) => {
     const { name, title, unit, lower = false, settings: told, versionOf } = row;
     const about = {
