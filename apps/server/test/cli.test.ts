@@ -110,7 +110,7 @@ test('unknown ids, and ids that cannot be changed, are listed and have an exit c
   const { id } = await json('lane assign of-exit-codes X');
   expect(await muster(`action redrive ${id} 999999`)).toMatchObject({
     code: 3,
-    out: '0 redriven, 0 refused.\n999999: there is no action with this id.\n1 of the other ids is not a dead letter.',
+    out: '0 redriven, 2 refused.\n999999: there is no action with this id.\n1 of the other ids is not a dead letter.',
   });
   expect(await muster(`action cancel ${id} 999999`)).toMatchObject({
     code: 3,

@@ -42,12 +42,17 @@ function node(): Finding {
     : `wrong: Node ${process.versions.node} is too old. Install ${OLDEST_MAJOR}.${OLDEST_MINOR} or newer.`;
 }
 
+const NO_KEY: Finding =
+  'note: MUSTER_SECRETS_KEY is not set. Webhooks, callbacks and push certificates need it: openssl rand -base64 32';
+
 function settings(): Finding[] {
   const wrong = complaints().map((sentence): Finding => `wrong: ${sentence}`);
   const unknown = unknownSettings().map(
     (name): Finding => `note: ${name} is set, but there is no such setting.`,
   );
-  return wrong.length > 0 ? [...wrong, ...unknown] : ['ok: All settings are valid.', ...unknown];
+  if (wrong.length > 0) return [...wrong, ...unknown];
+  const { DATABASE_URL: url, MUSTER_SECRETS_KEY: key } = readConfig();
+  return ['ok: All settings are valid.', ...(url !== null && key === null ? [NO_KEY] : []), ...unknown];
 }
 
 async function folder(config: Config): Promise<Finding[]> {

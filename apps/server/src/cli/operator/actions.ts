@@ -202,7 +202,7 @@ async function redrive(session: Session, ids: string[], options: Acting): Promis
   const others = new Set(ids).size - body.redriven - body.refused;
   const named = await untouched(session, ids, others, ['succeeded', 'cancelled', 'expired']);
   session.show(body, () => [
-    `${body.redriven} redriven, ${body.refused} refused.`,
+    `${body.redriven} redriven, ${body.refused + Math.max(0, ids.length > 0 ? others : 0)} refused.`,
     ...refusalLines(body.refusals),
     ...named('is not a dead letter', 'are not dead letters'),
   ]);

@@ -41,6 +41,15 @@ async function laneOf(engine: Engine, tenantId: number, id: string): Promise<str
   return action?.space === GENERIC ? action.laneName : null;
 }
 
+/** Also where there is one, but of another door: a report there would change nothing. */
+export function notReportedHere(): MusterError {
+  return new MusterError(
+    'MUSTER_UNKNOWN_ACTION',
+    404,
+    'There is no such action in the generic lanes. Devices, agents, runners and bots report at their own doors.',
+  );
+}
+
 export function unknownAction(): MusterError {
   return new MusterError('MUSTER_UNKNOWN_ACTION', 404, 'There is no action with this id.');
 }

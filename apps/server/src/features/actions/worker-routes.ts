@@ -6,7 +6,7 @@ import { checkReportSize } from '../../http/report-size.ts';
 import type { HandedToWorkers } from './handed.ts';
 import type { HandingOut } from './handing-out.ts';
 import { GENERIC, type Lanes } from './lanes.ts';
-import { checkAction, checkLane, unknownAction } from './restriction.ts';
+import { checkAction, checkLane, notReportedHere } from './restriction.ts';
 
 /** Operations of workers: claim, report, extend, release; in generic lanes only. */
 const workers = operators('operator', 'worker');
@@ -29,7 +29,7 @@ export function workerRoutes(tools: {
 
   async function stateOf(tenantId: number, id: string) {
     const action = await engine.get(engine.db, tenantId, id);
-    if (action?.channel !== GENERIC) throw unknownAction();
+    if (action?.channel !== GENERIC) throw notReportedHere();
     return action.state;
   }
 
@@ -71,7 +71,7 @@ export function workerRoutes(tools: {
           channel: GENERIC,
           next,
         });
-        if (answer.laneId === null) throw unknownAction();
+        if (answer.laneId === null) throw notReportedHere();
         if (answer.accepted) handed.forget(tenantId, params.id);
         const told = { accepted: answer.accepted, status: answer.state, reason: answer.reason ?? undefined };
         if (!next) return told;
@@ -123,7 +123,7 @@ export function workerRoutes(tools: {
           channel: GENERIC,
           ...(body.reason === undefined ? {} : { reason: body.reason }),
         });
-        if (answer.laneId === null) throw unknownAction();
+        if (answer.laneId === null) throw notReportedHere();
         if (answer.accepted) handed.forget(caller.tenantId, params.id);
         return { accepted: answer.accepted, status: answer.state, reason: answer.reason ?? undefined };
       },
