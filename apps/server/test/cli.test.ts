@@ -226,6 +226,8 @@ test('--wait prints the reason meanwhile and ends with the action', async () => 
   };
   const [done] = await Promise.all([muster('lane assign waited try --wait'), work('succeeded')]);
   expect(done).toMatchObject({ code: 0, out: expect.stringMatching(/ succeeded /) });
+  // so that it can be cancelled after Ctrl-C
+  expect(done.notes).toMatch(new RegExp(`^${done.out.split(' ')[0]} {2}`));
   const [failed] = await Promise.all([
     muster('lane assign waited try --max-attempts 1 --wait'),
     work('failed'),

@@ -66,21 +66,23 @@ export async function assigned(
     session.show(answer, () => [`${answer.id}  ${why(answer, session.now())}`]);
     return EXIT.done;
   }
-  const ended = await untilEnded(session, answer.id);
+  const reason = why(answer, session.now());
+  session.note(`${answer.id}  ${reason}`);
+  const ended = await untilEnded(session, answer.id, reason);
   session.show(ended, () => [`${ended.id}  ${ended.state}  ${why(ended, session.now())}`]);
   return ended.state === 'succeeded' ? EXIT.done : EXIT.unsuccessful;
 }
 
 const LOOK_AGAIN_MS = 1_000;
 
-/** Looks every second, and prints the reason whenever it changes. */
-async function untilEnded(session: Session, id: string) {
-  let said = '';
+/** Looks every second, and prints the id and the reason whenever that changes. */
+async function untilEnded(session: Session, id: string, before: string) {
+  let said = before;
   for (;;) {
     const { body } = await lookAt(session.client, id);
     if (body.endedAt) return body;
     const reason = why(body, session.now());
-    if (reason !== said) session.note(reason);
+    if (reason !== said) session.note(`${id}  ${reason}`);
     said = reason;
     await pause(LOOK_AGAIN_MS, undefined, session.signal ? { signal: session.signal } : {});
   }
