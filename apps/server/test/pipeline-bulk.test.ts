@@ -620,6 +620,8 @@ test('G76: invalid requests are refused with a code, in the URL, in the document
   const byBrowser = `${p.t.server.url}/graphql?query=%7B__typename%7D`;
   const headers = { authorization: `Bearer ${p.t.operator}`, accept: 'text/html' };
   expect(await (await fetch(byBrowser, { headers })).json()).toMatchObject({ code: 'MUSTER_BAD_REQUEST' });
+  const inParts = await fetch(byBrowser, { headers: { ...headers, accept: 'multipart/mixed' } });
+  expect(await inParts.text()).toContain('{"__typename":"Query"}');
   expect((await p.ask(register)).assignAction.status).toBe('COMPLETED');
   const nobody =
     '{ device(id: 0) { id } execution(id: 0) { id } batch(id: 0) { id } messageTemplate(id: 0) { id } }';

@@ -69,3 +69,16 @@ test.each<[string, string]>([
   });
   expect(rows).toEqual([{ handed_out: 0 }]);
 });
+
+test('a claim that waits while its PC is deleted gets no device to be tried again either', async () => {
+  const pc = await fakePc(stage.t, 1);
+  await newTask(stage.t, listOf(pc), { maxAttempts: 3, retryBackoffSeconds: 1 });
+  await stage.pass(0);
+  for (const held of await pc.claim()) await pc.fail(held);
+  await stage.pass(5_000);
+  const other = await open('delete from muster.pcs where pc_id = $1', [pc.id]);
+  const claim = pc.claim();
+  await waited(claim);
+  await other.commit();
+  expect(await claim).toEqual([]);
+});

@@ -88,6 +88,12 @@ const LAST_TRY = 0.05;
 
 const nowhere = () => {};
 
+/** A statement, and the time from which on it takes long. */
+interface Writing {
+  readonly calls: number;
+  readonly longAt: number;
+}
+
 export class Gatherer<Item, Answer> {
   readonly #operation: Operation<Item, Answer>;
   readonly #options: GathererOptions<Item, Answer>;
@@ -104,11 +110,8 @@ export class Gatherer<Item, Answer> {
   readonly #pausing = new Pausing<Call<Item, Answer>>();
   /** Statements whose calls are not answered yet. */
   #inFlight = 0;
-  /** Those of them that the database still works on, and their calls. */
-  #writing = 0;
-  #callsInFlight = 0;
-  /** From then on the latest of them takes long. */
-  #isLongAt = 0;
+  /** Those of them that the database still works on. */
+  readonly #writing = new Set<Writing>();
   #aloneInFlight = 0;
   #timer: { at: number; handle: NodeJS.Timeout } | undefined;
   #scheduled = false;
@@ -186,14 +189,16 @@ export class Gatherer<Item, Answer> {
   };
 
   #mayGather(): boolean {
-    if (this.#ready.size === 0 || this.#writing >= this.#options.writers) return false;
-    return this.#writing === 0 || this.#mayGoBeside();
+    if (this.#ready.size === 0 || this.#writing.size >= this.#options.writers) return false;
+    return this.#writing.size === 0 || this.#mayGoBeside();
   }
 
   #mayGoBeside(): boolean {
-    if (this.#callsInFlight <= FEW || this.#options.isOfOneTenant) return true;
+    if (this.#options.isOfOneTenant) return true;
     if (this.#ready.size >= Math.min(ENOUGH_BESIDE, this.#operation.most ?? ENOUGH_BESIDE)) return true;
-    return performance.now() >= this.#isLongAt;
+    const now = performance.now();
+    for (const { calls, longAt } of this.#writing) if (calls > FEW && now < longAt) return false;
+    return true;
   }
 
   #mayRunAlone(): boolean {
@@ -204,13 +209,11 @@ export class Gatherer<Item, Answer> {
     while (this.#mayGather()) {
       const batch = this.#take();
       this.#inFlight += 1;
-      this.#writing += 1;
-      this.#callsInFlight += batch.length;
-      this.#isLongAt = performance.now() + LONG_MS;
-      if (this.#options.writers > 1 && this.#callsInFlight > FEW) this.#wakeAt(this.#isLongAt);
+      const writing = { calls: batch.length, longAt: performance.now() + LONG_MS };
+      this.#writing.add(writing);
+      if (this.#options.writers > 1 && writing.calls > FEW) this.#wakeAt(writing.longAt);
       const freeWriter = () => {
-        this.#writing -= 1;
-        this.#callsInFlight -= batch.length;
+        this.#writing.delete(writing);
         // the database goes on while these are answered
         if (this.#ready.size >= ENOUGH) this.#flush();
       };
@@ -366,7 +369,7 @@ export class Gatherer<Item, Answer> {
     for (let oldest = this.#open.first; oldest && oldest.deadline <= now; oldest = this.#open.first)
       this.#expire(oldest);
     if (this.#open.first) this.#wakeAt(Math.min(this.#open.first.deadline, this.#pausing.next));
-    if (this.#isLongAt > now && this.#callsInFlight > FEW) this.#wakeAt(this.#isLongAt);
+    for (const { calls, longAt } of this.#writing) if (calls > FEW && longAt > now) this.#wakeAt(longAt);
     this.#afterwards();
   }
 

@@ -174,8 +174,15 @@ test('G36: beside a statement that takes long, any call is sent', async () => {
   await vi.advanceTimersByTimeAsync(2);
   await settled();
   expect(last().items).toEqual(['late:1']);
+  // it holds up none of those that follow either
+  for (const n of [2, 3]) {
+    await last().finish();
+    calls.push(g.add(`late:${n}`));
+    await settled();
+    expect(last().items).toEqual([`late:${n}`]);
+  }
   for (const statement of [...statements]) await statement.finish();
-  expect(await Promise.all(calls)).toHaveLength(21);
+  expect(await Promise.all(calls)).toHaveLength(23);
 });
 
 test('G35: an operation may take fewer calls into a statement; the others go with the next', async () => {

@@ -1,7 +1,7 @@
 /**
  * The parts of a detached signature in plain DER, as phones write it: one certificate, one signer. It takes 10 µs where
- * the library needs 600, most of them for a certificate that is known by its hash. Anything unusual is left to the
- * library (null); test/hostile.unit.test.ts compares the two.
+ * the library needs 600, most of them for a certificate that is known by its hash. A form it does not know is left to the
+ * library (null), and parts that decide nothing (the issuer's name, parameters of algorithms) are not read; test/hostile.unit.test.ts compares the two.
  */
 import { OID } from './oids.ts';
 

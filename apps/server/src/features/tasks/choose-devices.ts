@@ -51,7 +51,9 @@ export const choose = (s: string) => `
     union all
     select w.ord, null, null, null, null, null, null, null, jsonb_build_object('taskId', min(w.task_id)::text, 'free', min(w.free),
       'timeoutSeconds', min(w.timeout_seconds), 'fresh', count(*) filter (where not w.again),
-      'again', coalesce(jsonb_agg(w.action_id::text order by w.seq) filter (where w.again), '[]'))
+      -- the PCs must be read here too: a step that only locks runs as far as it is read
+      'again', coalesce(jsonb_agg(w.action_id::text order by w.seq)
+        filter (where w.again and (w.tenant_id, w.pc_id) in (select p.tenant_id, p.pc_id from locked_pcs p)), '[]'))
     from looked w group by w.ord
   )`;
 

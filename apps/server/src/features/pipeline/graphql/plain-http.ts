@@ -41,7 +41,8 @@ export class PlainResponse {
     this.#text = typeof body === 'string' ? body : '';
   }
 
+  /** A multipart answer is a stream even of one part. */
   async text(): Promise<string> {
-    return this.#text;
+    return this.body === null ? this.#text : new Response(this.body).text();
   }
 }
