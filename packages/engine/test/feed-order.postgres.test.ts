@@ -37,7 +37,7 @@ async function overtaken(
   await client.query('select pg_current_xact_id()');
   await scene.gate.close();
   const running = run(scene.gate.before(db, statement));
-  await scene.gate.reached();
+  await scene.gate.reached(running);
   await meanwhile();
   await scene.gate.open();
   await running;

@@ -128,7 +128,7 @@ test('G69: a lane that is opened and used at the moment of its deletion stays', 
   const leader = await session('begin');
   await gate.close();
   const looking = duty().runOnce(gate.before(leader.db, 'muster_forget_lock'));
-  await gate.reached(); // it has read that the lane is closed and empty, and has not locked it yet
+  await gate.reached(looking); // it has read that the lane is closed and empty, and has not locked it yet
   const id = await enqueue(await ensure(name));
   await gate.open();
   expect((await looking).count).toBe(0);

@@ -37,7 +37,7 @@ const RACES: Race[] = [
       const one = await scene.session();
       await scene.gate.close();
       const first = scene.claim(laneId, 'a', scene.gate.before(one.db, 'muster_claim'));
-      await scene.gate.reached();
+      await scene.gate.reached(first);
       const second = await scene.claim(laneId, 'b');
       await scene.gate.open();
       return [await first, second];
@@ -55,7 +55,7 @@ const RACES: Race[] = [
       const one = await scene.session();
       await scene.gate.close();
       const claimed = scene.claim(laneId, 'a', scene.gate.before(one.db, 'muster_claim'));
-      await scene.gate.reached();
+      await scene.gate.reached(claimed);
       const { outcome } = await scene.engine.cancel(scene.db, { tenantId: scene.tenantId, actionId: id });
       if (outcome === 'cancelled') scene.log.cancelled.push({ id });
       await scene.gate.open();
@@ -79,7 +79,7 @@ const RACES: Race[] = [
         tenantId: scene.tenantId,
         actionId: id,
       });
-      await scene.gate.reached();
+      await scene.gate.reached(cancel);
       await scene.claim(laneId, 'a');
       await scene.gate.open();
       await cancel;
@@ -100,7 +100,7 @@ const RACES: Race[] = [
       const one = await scene.session();
       await scene.gate.close();
       const claimed = scene.claim(laneId, 'a', scene.gate.before(one.db, 'muster_claim'));
-      await scene.gate.reached();
+      await scene.gate.reached(claimed);
       await scene.enqueue(laneId, { supersede });
       await scene.gate.open();
       await claimed;
@@ -124,7 +124,7 @@ const RACES: Race[] = [
       const session = await scene.session();
       await scene.gate.close();
       const claimed = scene.claimSlots(runnerId, scene.gate.before(session.db, 'muster_claim_slots'));
-      await scene.gate.reached();
+      await scene.gate.reached(claimed);
       await scene.enqueue(two, { priority: 'urgent' });
       await scene.claimSlots(runnerId);
       await scene.gate.open();
@@ -149,7 +149,7 @@ const RACES: Race[] = [
       const session = await scene.session();
       await scene.gate.close();
       const claimed = scene.claimSlots(first, scene.gate.before(session.db, 'muster_claim_slots'));
-      await scene.gate.reached();
+      await scene.gate.reached(claimed);
       await engine.assignRunner(db, { tenantId, laneId }, second);
       await scene.claimSlots(second);
       await scene.gate.open();
@@ -172,7 +172,7 @@ const RACES: Race[] = [
       const session = await scene.session();
       await scene.gate.close();
       const sweep = duty(scene, 'end-leases').runOnce(scene.gate.before(session.db, 'muster_end_leases'));
-      await scene.gate.reached();
+      await scene.gate.reached(sweep);
       const item = { tenantId: scene.tenantId, actionId: id, attempt: 1, leaseMs: 10_000 };
       const { extended, leaseUntil } = await scene.engine.extend(scene.db, item);
       if (extended) scene.log.extended.push({ id, attempt: 1, until: leaseUntil as Date });
@@ -196,7 +196,7 @@ const RACES: Race[] = [
       const session = await scene.session();
       await scene.gate.close();
       const sweep = duty(scene, 'end-leases').runOnce(scene.gate.before(session.db, 'muster_end_leases'));
-      await scene.gate.reached();
+      await scene.gate.reached(sweep);
       await scene.engine.runDuty('end-leases');
       await scene.gate.open();
       await sweep;
@@ -218,7 +218,7 @@ const RACES: Race[] = [
       const session = await scene.session();
       await scene.gate.close();
       const sweep = duty(scene, 'end-leases').runOnce(scene.gate.before(session.db, 'muster_end_leases'));
-      await scene.gate.reached();
+      await scene.gate.reached(sweep);
       await report(scene, id, 1, 'succeeded');
       await scene.gate.open();
       await sweep;
@@ -243,7 +243,7 @@ const RACES: Race[] = [
       const session = await scene.session();
       await scene.gate.close();
       const failed = report(scene, id, 1, 'failed', scene.gate.before(session.db, 'muster_report'));
-      await scene.gate.reached();
+      await scene.gate.reached(failed);
       await report(scene, id, 1, 'succeeded');
       await scene.gate.open();
       await failed;
@@ -264,7 +264,7 @@ const RACES: Race[] = [
       const session = await scene.session();
       await scene.gate.close();
       const done = report(scene, id, 1, 'succeeded', scene.gate.before(session.db, 'muster_report_success'));
-      await scene.gate.reached();
+      await scene.gate.reached(done);
       await report(scene, id, 1, 'failed');
       await scene.gate.open();
       await done;
@@ -285,7 +285,7 @@ const RACES: Race[] = [
       const session = await scene.session();
       await scene.gate.close();
       const done = report(scene, id, 1, 'succeeded', scene.gate.before(session.db, 'muster_report_success'));
-      await scene.gate.reached();
+      await scene.gate.reached(done);
       await scene.engine.extend(scene.db, {
         tenantId: scene.tenantId,
         actionId: id,
@@ -305,7 +305,7 @@ const RACES: Race[] = [
       const session = await scene.session();
       await scene.gate.close();
       const claimed = scene.claim(laneId, 'a', scene.gate.before(session.db, 'muster_claim'));
-      await scene.gate.reached();
+      await scene.gate.reached(claimed);
       scene.clock.advance(1_001);
       await scene.engine.runDuty('expire');
       await scene.gate.open();
@@ -501,7 +501,7 @@ const RACES: Race[] = [
         workers[0] as string,
         scene.gate.before(one.db, 'muster_claim_pool'),
       );
-      await scene.gate.reached();
+      await scene.gate.reached(first);
       const second = await scene.claimFromPool(poolId, workers[1] as string);
       await scene.gate.open();
       return [await first, second];
@@ -526,7 +526,7 @@ const RACES: Race[] = [
       const one = await scene.session();
       await scene.gate.close();
       const first = scene.claimFromPool(poolId, laneId, scene.gate.before(one.db, 'muster_claim_pool'));
-      await scene.gate.reached();
+      await scene.gate.reached(first);
       // the other one finds another head
       await scene.enqueue(poolId, { priority: 'urgent' });
       await scene.claimFromPool(poolId, laneId);
@@ -552,7 +552,7 @@ const RACES: Race[] = [
         workers[0] as string,
         scene.gate.before(one.db, 'muster_claim_pool'),
       );
-      await scene.gate.reached();
+      await scene.gate.reached(claimed);
       const { outcome } = await scene.engine.cancel(scene.db, { tenantId: scene.tenantId, actionId: id });
       if (outcome === 'cancelled') scene.log.cancelled.push({ id });
       await scene.gate.open();
@@ -576,7 +576,7 @@ const RACES: Race[] = [
         tenantId: scene.tenantId,
         actionId: id,
       });
-      await scene.gate.reached();
+      await scene.gate.reached(cancel);
       await scene.claimFromPool(poolId, workers[0] as string);
       await scene.gate.open();
       await cancel;
@@ -604,7 +604,7 @@ const RACES: Race[] = [
         'succeeded',
         scene.gate.before(one.db, 'muster_report_succeed_pending'),
       );
-      await scene.gate.reached();
+      await scene.gate.reached(late);
       await scene.claimFromPool(poolId, workers[1] as string);
       await scene.gate.open();
       await late;
@@ -628,7 +628,7 @@ const RACES: Race[] = [
         workers[0] as string,
         scene.gate.before(one.db, 'muster_claim_pool'),
       );
-      await scene.gate.reached();
+      await scene.gate.reached(claimed);
       await raise(scene, workers[0] as string);
       await scene.gate.open();
       await claimed;

@@ -25,7 +25,7 @@ async function redriveUnderRaise(scene: Scene): Promise<string | undefined> {
     tenantId,
     actionId: id,
   });
-  await scene.gate.reached();
+  await scene.gate.reached(redriven);
   await engine.raiseGeneration(db, { tenantId, laneId });
   while (await isStale(scene, laneId)) await engine.runDuty('end-stale');
   await scene.gate.open();

@@ -30,7 +30,7 @@ async function replaced(scene: Scene, rewrite: (text: string) => string) {
   await scene.gate.close();
   const { db } = await scene.session();
   const replacing = scene.enqueue(poolId, { supersede }, db);
-  await scene.gate.reached();
+  await scene.gate.reached(replacing);
   await scene.claimFromPool(poolId, workers[0] as string);
   await scene.engine.release(scene.db, { tenantId: scene.tenantId, actionId: old, attempt: 1 });
   await scene.gate.open();

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import type { Query, Queryable } from '../src/index.ts';
+import { statementName } from './statement-name.ts';
 
 /**
  * Stops a statement in its middle: after it has read its snapshot, before it takes its first lock. It does not see what
@@ -7,14 +8,14 @@ import type { Query, Queryable } from '../src/index.ts';
  *
  *   await gate.close();
  *   const claimed = engine.claim(gate.before(session, 'muster_claim'), …);
- *   await gate.reached();   // the claim has read, and waits
+ *   await gate.reached(claimed); // the claim has read, and waits
  *   await engine.cancel(…); // from another session
  *   await gate.open();
  */
 export interface Gate {
   close(): Promise<void>;
-  /** Resolves when a statement stands at the gate. */
-  reached(): Promise<void>;
+  /** Resolves when a statement of the call stands at the gate; fails if the call ends without one. */
+  reached(call: Promise<unknown>): Promise<void>;
   open(): Promise<void>;
   before(client: Queryable, statement: string): Queryable;
   end(): Promise<void>;
@@ -31,13 +32,20 @@ export async function createGate(url: string): Promise<Gate> {
     async close() {
       await control.query(`select pg_advisory_lock(${KEY})`);
     },
-    async reached() {
+    async reached(call) {
+      let hasEnded = false;
+      const ended = () => {
+        hasEnded = true;
+      };
+      call.then(ended, ended);
       for (;;) {
         const { rows } = await control.query(
           `select 1 from pg_locks where locktype = 'advisory' and objid = ${KEY} and not granted
             and database = (select oid from pg_database where datname = current_database())`,
         );
         if (rows.length > 0) return;
+        if (hasEnded)
+          throw new Error('The call ended without a statement at the gate.', { cause: await call });
       }
     },
     async open() {
@@ -45,10 +53,10 @@ export async function createGate(url: string): Promise<Gate> {
     },
     before: (client, statement) => ({
       query(query: Query) {
-        if (query.name?.split('+')[0] !== statement) return client.query(query);
+        if (statementName(query.name) !== statement) return client.query(query);
         const text = gated(query.text);
         if (text === query.text) throw new Error(`${statement} has no place for a gate.`);
-        return client.query({ ...query, name: `${statement}_gated`, text });
+        return client.query({ ...query, name: `${statement}~gated`, text });
       },
     }),
     end: () => control.end(),

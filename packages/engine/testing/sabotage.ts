@@ -1,4 +1,5 @@
 import type { Connections, Database, Query, Queryable, Transaction } from '../src/index.ts';
+import { statementName } from './statement-name.ts';
 
 /**
  * Broken on purpose. Rewrites the text of named statements on their way to the database, so that a proof can be shown to
@@ -36,7 +37,7 @@ export function sabotage(db: Database, by: Sabotage): Database {
 }
 
 function rewritten(query: Query, by: Sabotage): Query {
-  const [name] = (query.name ?? '').replace(/_gated$/, '').split('+');
+  const name = statementName(query.name);
   // an effect is part of many statements: it is recognised by the name of its transitions, or by that of a step
   const has = (step: string) => query.text.includes(`${step}_tr as `) || query.text.includes(`${step} as (`);
   const rewritings = Object.entries(by).flatMap(([key, rewrite]) =>
@@ -45,7 +46,7 @@ function rewritten(query: Query, by: Sabotage): Query {
   if (rewritings.length === 0) return query;
   const text = rewritings.reduce((sql, rewrite) => rewrite(sql), query.text);
   if (text === query.text) throw new Error(`The sabotage of ${query.name} changes nothing.`);
-  return { ...query, name: `${query.name}_sabotaged_${number(text)}`, text };
+  return { ...query, name: `${query.name}~sabotaged_${number(text)}`, text };
 }
 
 /** A prepared statement is known by its name: every variant needs one of its own. */

@@ -23,7 +23,7 @@ function nameFor(name: string, text: string): string {
   if (named.size === 0) texts.set(name, named);
   let own = named.get(text);
   if (own === undefined) {
-    own = named.size === 0 ? name : `${name}_${named.size + 1}`;
+    own = named.size === 0 ? name : `${name}~${named.size + 1}`;
     named.set(text, own);
   }
   return own;
