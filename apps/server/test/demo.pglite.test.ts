@@ -58,10 +58,8 @@ test('tasks keep pace: some have ended, and no more than two wait behind the act
 });
 
 test('the simulated hours are over: the server uses the real time', () => {
-  const before = Date.now();
-  const now = demo.server.engine.now().getTime();
-  expect(now).toBeGreaterThanOrEqual(before);
-  expect(now).toBeLessThanOrEqual(Date.now());
+  // the clock of the database, read at a distance: not to the millisecond
+  expect(Math.abs(demo.server.engine.now().getTime() - Date.now())).toBeLessThan(60_000);
 });
 
 test('the fleet works: devices, hosts, PCs, bots and phones finish their actions', async () => {
