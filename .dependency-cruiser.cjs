@@ -137,6 +137,16 @@ module.exports = {
       to: { path: '^(packages|apps)/', pathNot: '^$1/', dependencyTypesNot: ['aliased-workspace'] },
     },
     {
+      name: 'traces-are-loaded-on-demand',
+      comment: 'OpenTelemetry takes longer to load than the rest of a start: only where traces are on.',
+      severity: 'error',
+      from: { path: '^apps/server/src/', pathNot: '^apps/server/src/tracing/tracer\\.ts$' },
+      to: {
+        path: '^apps/server/src/tracing/tracer\\.ts$|node_modules/@opentelemetry/',
+        dependencyTypesNot: ['dynamic-import', 'type-only'],
+      },
+    },
+    {
       name: 'no-cycles',
       comment: 'Files that import each other are one file in two halves. Types count.',
       severity: 'error',

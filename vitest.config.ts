@@ -9,8 +9,9 @@ import { defaultServerConditions } from 'vite';
 import { defineConfig } from 'vitest/config';
 import './testing/provided.ts';
 
-// Workspace packages export their TypeScript source under this condition.
-const conditions = ['muster-source', ...defaultServerConditions];
+// Workspace packages export their TypeScript source under this condition. Not `module`: that is for bundlers, and files that
+// OpenTelemetry has there cannot be loaded by Node.
+const conditions = ['muster-source', ...defaultServerConditions.filter((one) => one !== 'module')];
 
 /**
  * A door answers the same over HTTP on both databases. Only its statements may differ, and a door may wait for a second

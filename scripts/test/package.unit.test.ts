@@ -157,7 +157,8 @@ test.each([
 
 test('the package of agent and runner carries no database and no HTTP server: only commander', () => {
   const { files, packages } = closureOf(root, 'apps/server/bin/muster-agent.js');
-  expect(packages).toEqual(['commander']);
+  const forTraces = ['api', 'exporter-trace-otlp-http', 'resources', 'sdk-trace-base'];
+  expect(packages).toEqual([...forTraces.map((name) => `@opentelemetry/${name}`), 'commander']);
   expect(files).toEqual(
     expect.arrayContaining(['apps/server/dist/cli/runner.js', 'packages/agent/dist/runner/runner.js']),
   );

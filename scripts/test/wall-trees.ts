@@ -203,6 +203,13 @@ export const x = mdm;`,
     'apps/server/src/demo/breaks.ts': `import { join } from '../bridges/mdm.ts';
 export const x = join;`,
   },
+  'traces-are-loaded-on-demand': {
+    'apps/server/src/breaks.ts': `import { tracer } from './tracing/tracer.ts';
+export const x = tracer;`,
+    'apps/server/src/tracing/tracer.ts': 'export const tracer = 1;',
+    'apps/server/src/tracing/open.ts': `import type { tracer } from './tracer.ts';
+export const open = () => import('./tracer.ts') as Promise<{ tracer: typeof tracer }>;`,
+  },
   'test-code-stays-in-tests': {
     'apps/server/src/breaks-by-name.ts': `import { openForTests } from '@muster/engine/testing';
 export const x = openForTests;`,

@@ -110,6 +110,29 @@ function headerName(value: string): string {
   return value.toLowerCase();
 }
 
+/** The values are not repeated: they hold secrets. */
+function headerList(value: string): Record<string, string> {
+  const pairs = value.split(',').map((part) => /^\s*([A-Za-z0-9-]{1,100})\s*=\s*(\S*)\s*$/.exec(part));
+  const wrong = new Complaint('must be a list like authorization=Bearer%20secret, separated by commas.');
+  try {
+    return Object.fromEntries(
+      pairs.map((pair) => {
+        if (!pair) throw wrong;
+        return [(pair[1] as string).toLowerCase(), decodeURIComponent(pair[2] as string)];
+      }),
+    );
+  } catch {
+    throw wrong;
+  }
+}
+
+function share(value: string): number {
+  const number = Number(value);
+  if (!/^\d*\.?\d+$/.test(value) || number > 1)
+    throw new Complaint(`must be a number from 0 to 1, not "${value}".`);
+  return number;
+}
+
 function addresses(value: string): BlockList {
   const list = new BlockList();
   for (const one of value
@@ -379,6 +402,17 @@ export const SETTINGS = {
   QSTASH_TOKEN: setting(null, 'The token of that QStash account.', text),
   QSTASH_CURRENT_SIGNING_KEY: setting(null, 'The current signing key of that account.', text),
   QSTASH_NEXT_SIGNING_KEY: setting(null, 'The next signing key of that account.', text),
+  OTEL_EXPORTER_OTLP_ENDPOINT: setting(
+    null,
+    'A collector of OpenTelemetry, such as http://127.0.0.1:4318; turns traces on. Agents and runners read it too.',
+    webAddress,
+  ),
+  OTEL_EXPORTER_OTLP_HEADERS: setting(
+    null,
+    'Headers for the collector: name=value, separated by commas, values percent-encoded.',
+    headerList,
+  ),
+  OTEL_TRACES_SAMPLER_ARG: setting('1', 'The share of all actions that are traced, from 0 to 1.', share),
   MUSTER_LOG_LEVEL: setting(
     'info',
     'The lowest level to log; debug has a line per request.',
@@ -421,7 +455,9 @@ export function inheritedEnvironment(
   environment: Record<string, string | undefined> = process.env,
 ): Record<string, string | undefined> {
   return Object.fromEntries(
-    Object.entries(environment).filter(([name]) => !/^(?:MUSTER_|APNS_|QSTASH_|DATABASE_URL$)/.test(name)),
+    Object.entries(environment).filter(
+      ([name]) => !/^(?:MUSTER_|APNS_|QSTASH_|OTEL_EXPORTER_OTLP_|DATABASE_URL$)/.test(name),
+    ),
   );
 }
 

@@ -55,6 +55,7 @@ import { InternalChannels } from './internal/internal-channels.ts';
 import { observeDatabase } from './metrics/database-metrics.ts';
 import { observeEngine } from './metrics/engine-metrics.ts';
 import { observeHttp } from './metrics/http-metrics.ts';
+import { joinObservers } from './metrics/join-observers.ts';
 import { createMoving } from './moving/moving.ts';
 import { Naming } from './naming/naming.ts';
 import { AllowRule, type Resolve } from './outgoing/allow-rule.ts';
@@ -71,6 +72,7 @@ import { createTenantQueries } from './tenants/queries.ts';
 import { ensureOperatorToken, type OperatorToken } from './tokens/operator-token.ts';
 import { createSignIns } from './tokens/sign-ins.ts';
 import { createTokens } from './tokens/tokens.ts';
+import { openTracing } from './tracing/open-tracing.ts';
 
 /**
  * The composition root: settings → database → engine → features → HTTP. Only the command line and tests use it. A new
@@ -194,7 +196,9 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     collectDefaultMetrics({ register: registry });
     observeDatabase(registry, db);
     const mostBytes = config.MUSTER_MAX_QUEUED_MB * 1_048_576;
-    const engine = createEngine(db, {
+    const tracing = await openTracing(config, log);
+    if (tracing) undo.push(() => tracing.close());
+    const bare = createEngine(db, {
       schema,
       retentionDays: config.MUSTER_RETENTION_DAYS,
       depthLimit: config.MUSTER_LANE_DEPTH_LIMIT,
@@ -205,9 +209,10 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       },
       maxWaiting: config.MUSTER_MAX_WAITING,
       onError,
-      observer: observeEngine(registry),
+      observer: joinObservers(observeEngine(registry), tracing?.observer),
       ...(options.clock ? { clock: options.clock } : {}),
     });
+    const engine = tracing?.engine(bare) ?? bare;
     const tokens = createTokens(db, schema);
     const audit = createAudit(db, schema);
     engine.addDuty(pruneAudit(audit, config.MUSTER_AUDIT_DAYS));
@@ -316,8 +321,11 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       upgrades: features.flatMap((feature) => feature.upgrades ?? []),
     });
 
+    tracing?.addTo(app.fastify);
+
     step('starting the engine');
     const { restored } = await engine.start();
+    tracing?.begin(await engine.incarnation(db));
     if (restored) log.warn('The database was restored: earlier cursors of the event feed are now refused.');
     undo.push(() => engine.stop());
     const listening = await tokens.start();

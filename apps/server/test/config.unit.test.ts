@@ -43,6 +43,11 @@ test.each([
     'MUSTER_METRICS_ALLOW must be a list of addresses or networks like 10.0.0.7, 192.168.0.0/16; "prometheus" is neither.',
   ],
   [
+    { OTEL_EXPORTER_OTLP_HEADERS: 'Bearer secret' },
+    'OTEL_EXPORTER_OTLP_HEADERS must be a list like authorization=Bearer%20secret, separated by commas.',
+  ],
+  [{ OTEL_TRACES_SAMPLER_ARG: '1.5' }, 'OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1, not "1.5".'],
+  [
     { MUSTER_LOG_LEVEL: 'loud' },
     'MUSTER_LOG_LEVEL must be one of fatal, error, warn, info, debug, trace, silent, not "loud".',
   ],

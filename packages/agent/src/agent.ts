@@ -26,7 +26,7 @@ export function createAgent(options: AgentOptions): Agent {
   return createWorkLoop<AgentAction>(
     { ...options, folder, maxRunning },
     {
-      server: new Client(server, token),
+      server: new Client(server, token, options.tracing),
       execute,
       mostPerAnswer: 10,
       deliveriesAtOnce: 1,

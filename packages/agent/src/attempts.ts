@@ -2,6 +2,7 @@ import type { Executor, Outcome } from './executor.ts';
 import type { Journal } from './journal.ts';
 import type { AgentLog } from './log.ts';
 import type { Report } from './report.ts';
+import type { AttemptTracing } from './tracing.ts';
 import { keyOf, type Work } from './work.ts';
 
 export const CANCELLED = 'CANCELLED: an operator cancelled it.';
@@ -34,6 +35,7 @@ export interface AttemptsOptions<W extends Work> {
   readonly marksOf: (work: W) => Readonly<Record<string, string>>;
   /** The report of an attempt that a stop has ended. */
   readonly stoppedMessage: string;
+  readonly tracing?: AttemptTracing | undefined;
   /** Its start is on the disk. */
   readonly onStarted?: ((work: W) => void) | undefined;
   /** When it ended, by `performance.now()`: writing it down may take a while. */
@@ -142,13 +144,15 @@ export class Attempts<W extends Work> {
   }
 
   async #perform(held: Held<W>): Promise<void> {
-    const { journal, log, onResult } = this.#options;
+    const { journal, log, nameOf, onResult, tracing } = this.#options;
     await this.#slot();
     try {
       // Nothing was started: the server still holds it for this process, and the next start finds it.
       if (this.#stopping) return;
       const { id: actionId, attempt } = held.work;
+      const traced = tracing?.began(actionId, attempt, nameOf(held.work));
       const report = { actionId, attempt, ...(await this.#run(held)) };
+      traced?.(report.status === 'succeeded');
       held.isOver = true;
       const endedAt = performance.now();
       await journal.result(report).catch((error) => {

@@ -3,6 +3,7 @@ import { CANCELLED } from './attempts.ts';
 import { readElsewhere } from './elsewhere.ts';
 import type { Report, ReportAnswer } from './report.ts';
 import { Requests } from './requests.ts';
+import type { AttemptTracing } from './tracing.ts';
 import { type AgentAction, readActions } from './wire.ts';
 import type { Advice, Alive, Elsewhere, Polled, Stop, WorkServer } from './work.ts';
 
@@ -12,8 +13,8 @@ const MOST_PER_HEARTBEAT = 500;
 export class Client implements WorkServer<AgentAction> {
   readonly #requests: Requests;
 
-  constructor(server: string, token: () => Promise<string>) {
-    this.#requests = new Requests(server, token, 'muster-agent');
+  constructor(server: string, token: () => Promise<string>, tracing?: AttemptTracing) {
+    this.#requests = new Requests(server, token, 'muster-agent', tracing);
   }
 
   introduce(instance: string): void {
@@ -40,7 +41,10 @@ export class Client implements WorkServer<AgentAction> {
   }
 
   async report(report: Report, signal: AbortSignal): Promise<ReportAnswer> {
-    const response = await this.#requests.ask('/api/control/report', report, { signal });
+    const response = await this.#requests.ask('/api/control/report', report, {
+      about: report.actionId,
+      signal,
+    });
     return (await response.json()) as ReportAnswer;
   }
 

@@ -9,5 +9,6 @@ export { execScript, type ScriptOptions } from './runner/exec-script.ts';
 export { createRunner, type Runner, type RunnerOptions } from './runner/runner.ts';
 export type { TaskDevice } from './runner/wire.ts';
 export { systemctl } from './systemctl.ts';
+export type { AttemptTracing } from './tracing.ts';
 export type { AgentAction } from './wire.ts';
 export type { WorkLoop } from './work-loop.ts';

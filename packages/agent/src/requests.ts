@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { AttemptTracing } from './tracing.ts';
 
 /** Requests to the server, with a token that is read before each. A refusal or a missing answer throws. */
 export class ServerRefused extends Error {
@@ -33,12 +34,14 @@ export class Requests {
   readonly #server: string;
   readonly #token: () => Promise<string>;
   readonly #program: string;
+  readonly #tracing: AttemptTracing | undefined;
   #instance: string | undefined;
 
-  constructor(server: string, token: () => Promise<string>, program: string) {
+  constructor(server: string, token: () => Promise<string>, program: string, tracing?: AttemptTracing) {
     this.#server = server.replace(/\/+$/, '');
     this.#token = token;
     this.#program = program;
+    this.#tracing = tracing;
   }
 
   /** From now on every request names the instance, of several with one token. */
@@ -46,16 +49,17 @@ export class Requests {
     this.#instance = instance;
   }
 
-  /** Sends GET, or POST if there is a body. */
+  /** Sends GET, or POST if there is a body; `about`: the action it is about. */
   async ask(
     path: string,
     body: object | undefined,
-    { signal, waitSeconds }: { signal: AbortSignal; waitSeconds?: number },
+    { about, signal, waitSeconds }: { signal: AbortSignal; waitSeconds?: number; about?: string },
   ): Promise<Response> {
     const ms = waitSeconds === undefined ? ANSWER_MS : waitSeconds * 1_000 + GRACE_MS;
     const token = await this.#token().catch((error) => {
       throw new NoToken(error);
     });
+    const traceparent = about === undefined ? undefined : this.#tracing?.traceparentOf(about);
     const response = await fetch(this.#server + path, {
       method: body ? 'POST' : 'GET',
       headers: {
@@ -63,11 +67,14 @@ export class Requests {
         'user-agent': `${this.#program}/${VERSION}`,
         ...(this.#instance === undefined ? {} : { 'muster-instance': this.#instance }),
         ...(body ? { 'content-type': 'application/json' } : {}),
+        ...(traceparent === undefined ? {} : { traceparent }),
       },
       ...(body ? { body: JSON.stringify(body) } : {}),
       redirect: 'error', // a token goes to the server it was made for
       signal: AbortSignal.any([signal, AbortSignal.timeout(ms)]),
     });
+    const traces = this.#tracing && response.headers.get('muster-traceparents');
+    if (traces) this.#tracing?.received(traces);
     if (response.ok) return response;
     throw await refusal(response);
   }

@@ -11,6 +11,7 @@ import type { AgentLog } from './log.ts';
 import { Outage } from './outage.ts';
 import type { Report } from './report.ts';
 import { retryAfter, ServerRefused, sentenceOf } from './requests.ts';
+import type { AttemptTracing } from './tracing.ts';
 import type { Work, WorkServer } from './work.ts';
 
 /**
@@ -26,6 +27,7 @@ export interface LoopSettings {
   /** How long running commands may go on after a stop; 30 seconds by default. */
   readonly graceMs?: number | undefined;
   readonly log?: AgentLog | undefined;
+  readonly tracing?: AttemptTracing | undefined;
   /** The waits after failures, shorter in tests. */
   readonly backoff?:
     | { readonly firstMs: number; readonly mostMs: number; readonly leastMs?: number }
@@ -75,7 +77,7 @@ const LAST_DELIVERY_MS = 5_000;
 const silent: AgentLog = { info: () => {}, warn: () => {} };
 
 export function createWorkLoop<W extends Work>(settings: LoopSettings, kind: LoopKind<W>): WorkLoop {
-  const { folder, log = silent, maxRunning, waitSeconds = 25, graceMs = 30_000 } = settings;
+  const { folder, log = silent, maxRunning, tracing, waitSeconds = 25, graceMs = 30_000 } = settings;
   const { backoff = { firstMs: 1_000, mostMs: 60_000 } } = settings;
   const { server } = kind;
   const outage = new Outage(log, backoff.leastMs);
@@ -94,7 +96,10 @@ export function createWorkLoop<W extends Work>(settings: LoopSettings, kind: Loo
       atOnce: kind.deliveriesAtOnce,
       backoff,
       outage,
-      onDelivered: ({ actionId: id, attempt }) => attempts.forget({ id, attempt }),
+      onDelivered({ actionId: id, attempt }) {
+        attempts.forget({ id, attempt });
+        tracing?.delivered(id);
+      },
       signal: ended.signal,
     });
     const attempts: Attempts<W> = new Attempts({
@@ -102,6 +107,7 @@ export function createWorkLoop<W extends Work>(settings: LoopSettings, kind: Loo
       journal,
       log,
       most: maxRunning,
+      tracing,
       onResult: (report, endedAt) => deliveries.add(report, endedAt),
     });
 

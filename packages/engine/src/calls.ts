@@ -15,8 +15,20 @@ import { whileLocked } from './while-locked.ts';
 export interface Observer {
   batch?(operation: string, size: number, seconds: number): void;
   duty?(duty: string, count: number, seconds: number): void;
-  transitions?(transitions: readonly Transition[]): void;
+  transitions?(transitions: readonly Transition[], by: Ran): void;
   late?(tenantId: number): void;
+  /** In the asynchronous context of a claim that waits: it was woken, and looks again. */
+  woken?(): void;
+}
+
+/** What made the transitions. */
+export interface Ran {
+  /** The gathered operation; undefined: a call of its own. */
+  readonly operation?: string | undefined;
+  /** How many calls shared it. */
+  readonly size: number;
+  /** When it began, by `performance.now()`. */
+  readonly since: number;
 }
 
 type Outcome = Pick<Run<never>, 'transitions' | 'wakes' | 'told'>;
@@ -129,16 +141,17 @@ export class Calls {
     perform: (client: Queryable) => Promise<R>,
   ): Promise<R> {
     await this.#context.ready(client);
+    const by = { size: 1, since: performance.now() };
     const run = await perform(client);
     if (isTransaction(client)) {
-      client.afterCommit(() => this.#tell(run));
+      client.afterCommit(() => this.#tell(run, by));
       client.ifInDoubt(() => {
         this.#wakeUps.lost.add(run.wakes);
         this.onLostClaims(run.transitions.filter(({ events }) => events.includes('SENT')));
       });
     } else {
       await this.#wakeUps.tellInside(client, run.wakes);
-      this.#observer.transitions?.(run.transitions);
+      this.#observer.transitions?.(run.transitions, by);
     }
     return run;
   }
@@ -174,6 +187,7 @@ export class Calls {
         return connections.transaction((tx) => this.#perform(tx, (inner) => operation.run(inner, items)), {
           lockMs: ALONE_LOCK_MS,
         });
+      const by = { operation: operation.name, size: items.length, since: performance.now() };
       const from = this.#context.now();
       const running = operation.run(connections, items, true);
       const to = this.#context.now(); // its statement was given a time between these two
@@ -190,15 +204,15 @@ export class Calls {
         throw error;
       });
       for (const [at, error] of run.failed ?? []) lost([items[at] as Item], error);
-      this.#tell(run);
+      this.#tell(run, by);
       return run;
     });
   }
 
-  #tell(run: Outcome): void {
+  #tell(run: Outcome, by: Ran): void {
     this.#wakeUps.tell(run.wakes);
     if (run.told && run.told.length > 0) this.#context.effects.afterCommit(run.told);
-    this.#observer.transitions?.(run.transitions);
+    this.#observer.transitions?.(run.transitions, by);
   }
 
   /**

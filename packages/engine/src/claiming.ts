@@ -44,7 +44,7 @@ interface Looking<T> extends Wait {
  * the time something is claimed for it, that is given back at once. If there is no room to wait, work that is already
  * available is still returned.
  */
-async function lookUntil<T>(waiters: Waiters, on: Looking<T>): Promise<T> {
+async function lookUntil<T>(waiters: Waiters, on: Looking<T>, woken?: () => void): Promise<T> {
   if (!on.waitMs && !on.signal) return on.look();
   const waits = Boolean(on.waitMs) && !on.signal?.aborted;
   const waiter = waits ? waiters.add(on.key, on.tenantId, on.waitMs as number, on.alike?.()) : null;
@@ -61,6 +61,7 @@ async function lookUntil<T>(waiters: Waiters, on: Looking<T>): Promise<T> {
       if (waits && !waiter) throw noPlace();
       if (wasWoken && (await on.news?.())) return result;
       if (!(await waiter?.next(on.verdict(result)))) return result;
+      woken?.();
     }
   } finally {
     on.signal?.removeEventListener('abort', gone);
@@ -118,8 +119,10 @@ export function createClaiming(options: {
   claimPool: (client: Queryable, item: ClaimPoolItem) => Promise<ClaimPoolAnswer>;
   claimPoolNamed: (client: Queryable, item: ClaimPoolItem) => Promise<ClaimPoolAnswer>;
   release: (client: Queryable, action: ClaimedAction) => Promise<void>;
+  woken?: () => void;
 }) {
-  const { waiters, release } = options;
+  const { release } = options;
+  const search = <T>(on: Looking<T>) => lookUntil(options.waiters, on, options.woken);
   return {
     async claimMany(client: Queryable, requests: readonly ClaimItem[]): Promise<(ClaimedAction | null)[]> {
       for (const request of requests) {
@@ -134,7 +137,7 @@ export function createClaiming(options: {
     async claim(client: Queryable, request: ClaimRequest): Promise<ClaimedAction | null> {
       checkLane(request.laneId);
       checkClaimer(request);
-      const answer = await lookUntil(waiters, {
+      const answer = await search({
         ...waitOf(request),
         key: laneKey(request.tenantId, request.laneId),
         alike: () => [request.channel, request.generation, request.except].join('\n'),
@@ -159,7 +162,7 @@ export function createClaiming(options: {
       checkClaimer(request);
       checkWhole(request.max, 'max', 0);
       const isEmpty = (found: ClaimSlotsAnswer) => found.kind === 'claimed' && found.actions.length === 0;
-      const answer = await lookUntil(waiters, {
+      const answer = await search({
         ...waitOf(request),
         key: runnerKey(request.tenantId, request.runnerId),
         alike: () => [request.channel, request.max].join('\n'),
@@ -184,7 +187,7 @@ export function createClaiming(options: {
       checkClaimer(request);
       if (request.actionId !== undefined && !isId(request.actionId)) return { kind: 'empty' };
       ifGiven(request.normalShare, (share) => checkWhole(share, 'normalShare', 0));
-      const answer = await lookUntil(waiters, {
+      const answer = await search({
         ...waitOf(request),
         key: laneKey(request.tenantId, request.poolId),
         alike: () => [request.channel, request.actionId].join('\n'),
@@ -212,7 +215,7 @@ export function createClaiming(options: {
     ): Promise<T> {
       checkWait(on);
       const key = stopKey(checkTenant(on.tenantId), checkRunner(on.runnerId));
-      return lookUntil(waiters, {
+      return search({
         ...waitOf(on),
         key,
         look,
@@ -231,7 +234,7 @@ export function createClaiming(options: {
     ): Promise<T> {
       checkWait(on);
       const key = runnerKey(checkTenant(on.tenantId), checkRunner(on.runnerId));
-      return lookUntil(waiters, {
+      return search({
         ...waitOf(on),
         key,
         look,

@@ -26,7 +26,7 @@ import { type Effect, Effects } from './effects.ts';
 import { createFeed } from './feed.ts';
 import { createFindTouched } from './find-touched.ts';
 import { channelOf, Housekeeping } from './housekeeping.ts';
-import { noticeRestore } from './incarnation.ts';
+import { incarnationOf, noticeRestore } from './incarnation.ts';
 import { createLostClaims } from './lost-claims.ts';
 import { checkSchemaName } from './migrate.ts';
 import type { Context } from './operation.ts';
@@ -200,6 +200,7 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     claimPool: ofPool(false),
     claimPoolNamed: ofPool(true),
     release,
+    ...(observer.woken ? { woken: observer.woken.bind(observer) } : {}),
   });
   const reporting = createReporting({
     report: gatheredReport,
@@ -379,6 +380,8 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
       return count;
     },
 
+    /** The identity of the database; another one after a restore. */
+    incarnation: (client: Queryable) => incarnationOf(client, schema),
     get parkedWaiters() {
       return wakeUps.waiters.parked;
     },

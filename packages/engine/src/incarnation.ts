@@ -50,6 +50,12 @@ function alone<T>(db: Database, schema: string, run: (tx: Transaction) => Promis
   );
 }
 
+/** The identity of the database, until it is restored. */
+export async function incarnationOf(client: Queryable, schema: string): Promise<string> {
+  const { rows } = await client.query({ text: `select incarnation from ${schema}.incarnations` });
+  return rows[0].incarnation;
+}
+
 interface Look {
   /** The server's own identifier, or null where it is not available. */
   readonly server: string | null;

@@ -10,7 +10,7 @@ export {
   TRANSITIONS,
 } from './action.ts';
 export { BoundedMap } from './bounded-map.ts';
-export type { Observer } from './calls.ts';
+export type { Observer, Ran } from './calls.ts';
 export { type CheckSummary, checkInstallation, type FoundViolation } from './check/check-installation.ts';
 export { PROMISE_OF, type Violation, type ViolationKind } from './check/violation.ts';
 export type { ClaimedAction } from './claimed-action.ts';

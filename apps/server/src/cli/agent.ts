@@ -4,6 +4,7 @@ import path from 'node:path';
 import { AllowList, createAgent, enrol, ServerRefused, systemctl } from '@muster/agent';
 import { CommandError } from '../commands/command.ts';
 import { inheritedEnvironment } from '../config.ts';
+import { openAgentTracing } from '../tracing/agent-tracing.ts';
 import {
   lockFolder,
   log,
@@ -36,6 +37,7 @@ export async function agent(flags: AgentFlags): Promise<number> {
   const graceMs = wholeNumber(flags.grace, '--grace', 0, 3_600) * 1_000;
   const allowed = new AllowList(flags.allowFile);
   const lock = lockFolder(folder, 'agent');
+  const tracing = await openAgentTracing('agent', log.warn);
   try {
     const { enrolmentTokenFile } = flags;
     if (enrolmentTokenFile !== undefined && !existsSync(flags.tokenFile)) {
@@ -52,12 +54,14 @@ export async function agent(flags: AgentFlags): Promise<number> {
       maxRunning,
       graceMs,
       log,
+      tracing: tracing ?? undefined,
     });
     const nothing = await allowed.whyNothing();
     if (nothing) log.warn(nothing);
     log.info(`The agent asks ${server} for work.`);
     return await runUntilStopped(one, { program: 'agent', folder, tokenFile: flags.tokenFile });
   } finally {
+    await tracing?.close();
     lock.release();
   }
 }

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { createRunner } from '@muster/agent';
 import { CommandError } from '../commands/command.ts';
 import { inheritedEnvironment } from '../config.ts';
+import { openAgentTracing } from '../tracing/agent-tracing.ts';
 import {
   lockFolder,
   log,
@@ -40,6 +41,7 @@ export async function runner(flags: RunnerFlags): Promise<number> {
   const token = () => readTokenOf('runner', flags.tokenFile, 'POST /api/pcs');
   await token(); // fail now instead of at every claim
   const lock = lockFolder(folder, 'runner');
+  const tracing = await openAgentTracing('runner', log.warn);
   try {
     const one = createRunner({
       server,
@@ -52,6 +54,7 @@ export async function runner(flags: RunnerFlags): Promise<number> {
       heartbeatMs,
       graceMs,
       log,
+      tracing: tracing ?? undefined,
       obstacle: () => whyNotRun(script),
     });
     log.info(`The runner of PC ${pcId} asks ${server} for work.`);
@@ -62,6 +65,7 @@ export async function runner(flags: RunnerFlags): Promise<number> {
       of: `PC ${pcId}`,
     });
   } finally {
+    await tracing?.close();
     lock.release();
   }
 }

@@ -3,6 +3,7 @@ import { CANCELLED, GIVEN_UP } from '../attempts.ts';
 import { readElsewhere } from '../elsewhere.ts';
 import type { Report, ReportAnswer } from '../report.ts';
 import { Requests } from '../requests.ts';
+import type { AttemptTracing } from '../tracing.ts';
 import {
   type Advice,
   type Alive,
@@ -26,8 +27,8 @@ export class RunnerClient implements WorkServer<TaskDevice> {
   /** What is being sent about an attempt. Its result waits for it, or the server would record it as late. */
   readonly #talks = new Map<string, Promise<void>>();
 
-  constructor(server: string, token: () => Promise<string>, pcId: string) {
-    this.#requests = new Requests(server, token, 'muster-runner');
+  constructor(server: string, token: () => Promise<string>, pcId: string, tracing?: AttemptTracing) {
+    this.#requests = new Requests(server, token, 'muster-runner', tracing);
     this.#pc = `/api/pcs/${encodeURIComponent(pcId)}`;
   }
 
@@ -94,7 +95,7 @@ export class RunnerClient implements WorkServer<TaskDevice> {
 
   async #say(what: string, { id, attempt }: Work, more: object, signal: AbortSignal): Promise<Verdict> {
     const path = `/api/task-devices/${encodeURIComponent(id)}/${what}`;
-    const response = await this.#requests.ask(path, { attempt, ...more }, { signal });
+    const response = await this.#requests.ask(path, { attempt, ...more }, { about: id, signal });
     return (await response.json()) as Verdict;
   }
 }

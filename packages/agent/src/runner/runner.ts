@@ -30,7 +30,7 @@ const DELIVERIES_AT_ONCE = 10;
 export function createRunner(options: RunnerOptions): Runner {
   const { heartbeatMs = 15_000, maxRunning = 1_000, obstacle } = options;
   const folder = path.resolve(options.folder);
-  const client = new RunnerClient(options.server, options.token, options.pcId);
+  const client = new RunnerClient(options.server, options.token, options.pcId, options.tracing);
   const stopped = new AbortController();
   const loop = createWorkLoop<TaskDevice>(
     { ...options, folder, maxRunning },

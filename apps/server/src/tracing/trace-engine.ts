@@ -1,0 +1,61 @@
+import type { ClaimedAction, Engine } from '@muster/engine';
+
+/**
+ * The engine, but it says which actions a call queued, handed out or reported. What a call does for others too (a
+ * gathered statement, a choice for many runners) says nothing here.
+ */
+export function traceEngine(engine: Engine, note: (actionIds: readonly string[]) => void): Engine {
+  const idsOf = (actions: readonly (ClaimedAction | null)[]) =>
+    actions.flatMap((one) => (one ? [one.id] : []));
+  const traced: Partial<Engine> = {
+    async enqueue(...args) {
+      const queued = await engine.enqueue(...args);
+      note([queued.id]);
+      return queued;
+    },
+    async enqueueMany(...args) {
+      const queued = await engine.enqueueMany(...args);
+      note(queued.flatMap((one) => (one instanceof Error ? [] : [one.id])));
+      return queued;
+    },
+    async claim(...args) {
+      const action = await engine.claim(...args);
+      note(idsOf([action]));
+      return action;
+    },
+    async claimSlots(...args) {
+      const actions = await engine.claimSlots(...args);
+      note(idsOf(actions));
+      return actions;
+    },
+    async claimFromPool(...args) {
+      const claim = await engine.claimFromPool(...args);
+      if (claim.kind === 'claimed') note([claim.action.id]);
+      return claim;
+    },
+    supplied(by) {
+      const claim = engine.supplied(by);
+      return async (...args) => {
+        const answer = await claim(...args);
+        note(idsOf(by.actionsOf(answer)));
+        return answer;
+      };
+    },
+    async report(...args) {
+      const answer = await engine.report(...args);
+      note([args[1].actionId, ...idsOf([answer.next])]);
+      return answer;
+    },
+    async reportMany(...args) {
+      const answers = await engine.reportMany(...args);
+      note(args[1].map(({ actionId }) => actionId));
+      return answers;
+    },
+    async release(...args) {
+      const answer = await engine.release(...args);
+      note([args[1].actionId]);
+      return answer;
+    },
+  };
+  return Object.create(engine, Object.getOwnPropertyDescriptors(traced)) as Engine;
+}
