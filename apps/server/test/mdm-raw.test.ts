@@ -263,20 +263,28 @@ test('every step of a command is a milestone of its device', async () => {
   expect(own.at(-1).by).toBe('MUSTER_OPERATOR_TOKEN');
 });
 
-test('a phone that connected is online for as long as a device that checks in', async () => {
+test('a phone that enrolled or connected is online for as long as a device that checks in', async () => {
   const { phone, id } = await s.enrolled();
   const online = async () => (await s.t.get(`/api/devices/${id}`)).body.online;
   const listed = async () =>
     (await s.t.get('/api/devices?online=true&limit=500')).body.devices.some(
       (one: { id: string }) => one.id === id,
     );
-  expect([await online(), await listed()]).toEqual([false, false]);
-  await phone.connect();
-  expect(await online()).toBe(true);
-  await s.t.server.contacts.write();
-  expect(await listed()).toBe(true);
-  s.t.clock.advance(3_600_000);
-  expect([await online(), await listed()]).toEqual([false, false]);
+  const seen = async () => (await s.t.get(`/api/devices/${id}/mdm`)).body.lastSeenAt;
+  // its enrolment is a contact, and so are a new token and a connection, each after an hour of silence
+  for (const contact of [
+    async () => {},
+    () => phone.authenticate(),
+    () => phone.tokenUpdate(),
+    () => phone.connect(),
+  ]) {
+    await contact();
+    expect([await online(), await seen()]).toEqual([true, s.t.clock().toISOString()]);
+    await s.t.server.contacts.write();
+    expect(await listed()).toBe(true);
+    s.t.clock.advance(3_600_000);
+    expect([await online(), await listed()]).toEqual([false, false]);
+  }
 });
 
 test('an answer that is too large for a result is kept in full', async () => {

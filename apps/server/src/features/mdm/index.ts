@@ -84,7 +84,7 @@ export const mdm: CreateFeature = (shell) => {
     publicUrl: config.MUSTER_PUBLIC_URL,
     tenantId: names.idOf,
     checkIns: createCheckIns(db, {
-      ...{ arrivals, commands, enrolments, fleet, lives, now, phones, publish, pushes, secrets },
+      ...{ arrivals, commands, contacts, enrolments, fleet, lives, now, phones, publish, pushes, secrets },
     }),
     converse: createConversation({
       ...{

@@ -1,4 +1,4 @@
-import type { Queryable } from '@muster/engine';
+import type { Queryable, Transaction } from '@muster/engine';
 import type { Authenticate, Identity } from '@muster/mdm';
 import { type EnrolmentRow, isEnrolmentId } from '../enrolments.ts';
 import { refused } from '../errors.ts';
@@ -18,7 +18,7 @@ import type { CheckInTools } from './tools.ts';
  *   anything else ────────────────────► refused: knowing a UDID is not enough to take over a phone
  */
 export function createAuthenticate(tools: CheckInTools) {
-  const { enrolments, fleet, lives, phones, publish, pushes } = tools;
+  const { contacts, enrolments, fleet, lives, phones, publish, pushes } = tools;
 
   /**
    * A certificate with the name of an enrolment is valid for that enrolment only; the address counts for certificates
@@ -61,7 +61,7 @@ export function createAuthenticate(tools: CheckInTools) {
   }
 
   return async (
-    tx: Queryable,
+    tx: Transaction,
     tenantId: number,
     identity: Identity,
     message: Authenticate,
@@ -117,6 +117,7 @@ export function createAuthenticate(tools: CheckInTools) {
       },
     });
     await publish(tx, tenantId, events);
+    tx.afterCommit(() => contacts.heardOf(tenantId, deviceId));
   };
 }
 

@@ -1,4 +1,4 @@
-import { type Database, type Queryable, whileLocked } from '@muster/engine';
+import { type Database, type Queryable, type Transaction, whileLocked } from '@muster/engine';
 import { buildPlist, type CheckIn, type Identity, parseCheckIn } from '@muster/mdm';
 import { mdmError, refused } from '../errors.ts';
 import type { PhoneRow } from '../phones.ts';
@@ -13,7 +13,7 @@ const NOTHING = Buffer.alloc(0);
 
 /** Check-ins of phones, each in one transaction with the messages it sends. Returns the body of the answer. */
 export function createCheckIns(db: Database, tools: CheckInTools) {
-  const { lives, phones, publish, secrets } = tools;
+  const { contacts, lives, phones, publish, secrets } = tools;
   const authenticate = createAuthenticate(tools);
   const tokenUpdate = createTokenUpdate(tools);
 
@@ -32,7 +32,7 @@ export function createCheckIns(db: Database, tools: CheckInTools) {
   }
 
   async function run(
-    tx: Queryable,
+    tx: Transaction,
     tenantId: number,
     identity: Identity,
     message: CheckIn,
@@ -46,6 +46,7 @@ export function createCheckIns(db: Database, tools: CheckInTools) {
     const phone = await pinned(tx, tenantId, identity, udid);
     // a user of the device has separate tokens, which must never replace the device's; nothing is sent to users
     if (user) return NOTHING;
+    tx.afterCommit(() => contacts.heardOf(tenantId, phone.deviceId));
     switch (message.type) {
       case 'TokenUpdate':
         await tokenUpdate(tx, tenantId, phone, message);

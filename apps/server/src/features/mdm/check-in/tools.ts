@@ -1,3 +1,4 @@
+import type { ChannelContacts } from '../../../contacts/contacts.ts';
 import type { Fleet } from '../../../fleet/index.ts';
 import type { Secrets } from '../../../secrets/secrets.ts';
 import type { Arrivals } from '../commands/arrivals.ts';
@@ -12,6 +13,7 @@ import type { Pushes } from '../push/index.ts';
 export interface CheckInTools {
   readonly arrivals: Arrivals;
   readonly commands: CommandCache;
+  readonly contacts: Pick<ChannelContacts, 'heardOf'>;
   readonly enrolments: Enrolments;
   readonly lives: Lives;
   readonly fleet: Pick<Fleet, 'laneOf' | 'notePhoneReplaced'>;
