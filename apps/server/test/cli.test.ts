@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { addOperatorCommands } from '../src/cli/operator/index.ts';
+import { fakeDevice } from '../testing/fake-device.ts';
 import { fakePc, type Held, newTask } from '../testing/fake-pc.ts';
 import { type TestServer, testServer } from '../testing/test-server.ts';
 
@@ -83,6 +84,7 @@ test('an action is assigned, listed with its reason, shown with its history, and
   expect(await json(`lane assign night-jobs backup --payload '{"disk":1}' --key one`)).toMatchObject({ id });
   await json('lane assign night-jobs report --urgent');
   const listed = await muster('action list --lane night-jobs');
+  expect(listed.out).toMatch(/^ID +STATE +KIND +TARGET +AGE +REASON$/m);
   expect(listed.out).toMatch(
     new RegExp(`^${id} +pending +backup +generic:night-jobs +\\d+ s ago +BEHIND: `, 'm'),
   );
@@ -258,7 +260,11 @@ test('a host restarts a service given by its unit', async () => {
     code: 4,
     notes: expect.stringContaining('No host is called web-99.'),
   });
-  expect((await muster('host list')).out).toContain('web-1');
+  await t.post('/api/hosts', { name: 'web-of-two', slots: 2 }).then(({ body }) => t.secret(body.agentToken));
+  const { out } = await muster('host list');
+  expect(out).toMatch(/^ID +NAME +PRESENCE +AT ONCE$/m);
+  expect(out).toMatch(/ web-1 +never seen +no limit$/m);
+  expect(out).toMatch(/ web-of-two +never seen +at most 2$/m);
 });
 
 test('a batch is created, watched until it ends, and shown as a bar that adds up', async () => {
@@ -266,7 +272,7 @@ test('a batch is created, watched until it ends, and shown as a bar that adds up
   expect(made.total).toBe(1);
   expect(await muster(`batch create SYNC --tag shop --everything`)).toMatchObject({ code: 2 });
   await muster(`batch pause ${made.id}`);
-  expect((await muster('batch list')).out).toMatch(/first +paused .*\[-{24}\] 1 \w+ = 1/);
+  expect((await muster('batch list')).out).toMatch(/first +paused .*\[-{24}\] 1 [a-z ]+ = 1/);
   await muster(`batch resume ${made.id}`);
   // in a pipe it prints the progress at once
   let cancelled: Promise<Ran> | undefined;
@@ -275,7 +281,10 @@ test('a batch is created, watched until it ends, and shown as a bar that adds up
   };
   const watched = await muster(`batch show ${made.id} --watch`, { saw });
   expect(await cancelled).toMatchObject({ code: 0 });
-  expect(watched).toMatchObject({ code: 6, out: expect.stringMatching(/cancelled {2}\[x{24}\] 1 \w+ = 1/) });
+  expect(watched).toMatchObject({
+    code: 6,
+    out: expect.stringMatching(/cancelled {2}\[x{24}\] 1 [a-z ]+ = 1/),
+  });
   expect(watched.notes).toMatch(new RegExp(`^${made.id} +(supplying|running) .* = 1$`));
 
   expect(await muster('batch create SYNC --tag shop --tag no-such-tag')).toMatchObject({
@@ -290,6 +299,40 @@ test('a batch is created, watched until it ends, and shown as a bar that adds up
     notes: 'This batch has completed already. (MUSTER_FINISHED)',
   });
   expect((await json(`batch show ${none.id}`)).status).toBe('completed');
+});
+
+test('a state has one word, whichever door it comes from', async () => {
+  const device = await fakeDevice(t, { name: 'Tablet of words' });
+  const { id } = await json(`device assign 'Tablet of words' LOCK`);
+  const { id: batch } = await json(`batch create SYNC --device ${device.id}`);
+  const lock = (await device.checkIn()).action;
+  const running = new RegExp(`^${id} +running +LOCK `, 'm');
+  expect((await muster('action list --state running')).out).toMatch(running);
+  expect((await muster(`action show ${id}`)).out).toMatch(new RegExp(`^LOCK ${id}  running  `));
+  expect((await muster(`device show ${device.id}`)).out).toMatch(
+    new RegExp(`^0 +${id} +LOCK +running `, 'm'),
+  );
+  expect((await muster('device list --text words --online')).out).toMatch(/^ID .* WAITING +RUNNING$/m);
+  expect(await muster(`action make-due ${id}`)).toMatchObject({
+    out: expect.stringContaining('its state is running.'),
+  });
+  const { body: host } = await t.post('/api/hosts', { name: 'host-of-words' });
+  t.secret(host.agentToken);
+  await t.post(`/api/hosts/${host.id}/services`, {
+    unitName: 'a.service',
+    displayName: 'a',
+    description: '',
+  });
+  const start = await json('host assign host-of-words a.service start');
+  expect((await muster('action list --host host-of-words')).out).toMatch(
+    new RegExp(`^${start.id} +pending `, 'm'),
+  );
+  const progress = async () => (await muster(`batch show ${batch}`)).out;
+  await expect.poll(progress).toContain('1 pending = 1');
+  const { action: sync } = await device.report(lock);
+  expect(await progress()).toContain('1 running = 1');
+  await device.report(sync);
+  expect(await progress()).toContain('1 succeeded = 1');
 });
 
 test('events are printed as they happen, until the stream is closed', async () => {

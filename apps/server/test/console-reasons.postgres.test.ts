@@ -105,6 +105,8 @@ test('each device of a batch says why it waits, or that the batch has not reache
     .getByText('Not queued yet: the batch queues 1 a minute.')
     .waitFor();
   await rows.filter({ hasText: '999999' }).getByText('There is no such device.').waitFor();
+  await rows.filter({ hasText: 'Till 2' }).getByText('not queued yet', { exact: true }).waitFor();
+  await desk.page.getByRole('navigation', { name: 'Outcome' }).getByText('not queued yet').waitFor();
   await t.post(`/api/batches/${id}/pause`);
   await rows.filter({ hasText: 'Till 1' }).getByRole('button', { name: 'Resume the batch' }).waitFor();
   await rows.filter({ hasText: 'Till 2' }).getByText('Not queued yet: the batch is paused.').waitFor();
@@ -112,6 +114,8 @@ test('each device of a batch says why it waits, or that the batch has not reache
   const [first] = devices as [FakeDevice];
   const { action } = await first.checkIn();
   await rows.filter({ hasText: 'Till 1' }).getByText('With device').waitFor();
+  // the batch calls it sent
+  await rows.filter({ hasText: 'Till 1' }).getByText('running', { exact: true }).waitFor();
   await first.report(action, 'failed', { error: 'no paper' });
   await rows.filter({ hasText: 'Till 1' }).getByText('no paper').waitFor();
   await t.post(`/api/batches/${id}/cancel`);

@@ -81,6 +81,8 @@ test('an assigned action is shown waiting, delivered and done, without a reload'
 
   const { action } = await at(1).checkIn();
   await waiting.getByText('With the device').waitFor();
+  // the same word as on every page; the door calls it sent
+  await waiting.getByText('running', { exact: true }).waitFor();
   await at(1).report(action, 'done');
   await page.getByRole('table', { name: 'Finished actions' }).getByText('succeeded').waitFor();
   await page.getByText('Nothing waits for it.').waitFor();

@@ -10,6 +10,7 @@ export { CALLBACK_ERRORS } from './callbacks/errors.ts';
 export { CALLBACK_STATES, type CallbackState } from './callbacks/states.ts';
 export { CHECKIN_ERRORS } from './checkin/errors.ts';
 export { PROBLEM_CODES, type ProblemCode, SEARCHED, type Searched } from './console/words.ts';
+export { DOOR_STATES, type DoorStates } from './door-states.ts';
 export { ENGINE_ERRORS } from './engine-errors.ts';
 export type { ErrorCatalogue, ErrorEntry } from './error-catalogue.ts';
 export { EVENT_TYPES, type EventType } from './event-types.ts';

@@ -1,7 +1,7 @@
 import { STATES, stateOf } from '../words/states.ts';
 import { Badge } from './badge.tsx';
 
-/** A state with its icon and word, as wide as the widest. On the pages of a door, the word may be the door's own. */
+/** A state with its icon and word, as wide as the widest. `word` is for what only looks like the state of an action. */
 export function StateBadge({ state, word, loose }: { state: string; word?: string; loose?: boolean }) {
   const known = STATES[stateOf(state)];
   return (

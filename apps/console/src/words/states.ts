@@ -1,4 +1,4 @@
-import type { Action } from '@muster/contracts';
+import type { Action, DoorStates } from '@muster/contracts';
 import {
   Circle,
   CircleCheck,
@@ -22,12 +22,9 @@ export const STATES: Readonly<Record<State, { word: string; icon: LucideIcon; to
   expired: { word: 'expired', icon: Hourglass, tone: 'plum' },
 };
 
-/** The doors' own words for the same states; an unknown word is shown unchanged. */
-const SAME: Readonly<Record<string, State>> = {
+/** The doors' words for the same states. The console takes only types, so this is their table once more, compared by the compiler. */
+const OF_DOORS: DoorStates = {
   queued: 'pending',
-  waiting: 'pending',
-  sending: 'claimed',
-  delivered: 'succeeded',
   PENDING: 'pending',
   sent: 'claimed',
   running: 'claimed',
@@ -36,6 +33,14 @@ const SAME: Readonly<Record<string, State>> = {
   completed: 'succeeded',
   success: 'succeeded',
   COMPLETE: 'succeeded',
+};
+
+/** What has a word of its own but looks like one of these states: deliveries, and devices of a batch without an action. */
+const ALIKE: Readonly<Record<string, State>> = {
+  ...OF_DOORS,
+  waiting: 'pending',
+  sending: 'claimed',
+  delivered: 'succeeded',
   refused: 'failed',
   aborted: 'failed',
   stopped: 'cancelled',
@@ -43,5 +48,11 @@ const SAME: Readonly<Record<string, State>> = {
 };
 
 export function stateOf(word: string): State {
-  return word in STATES ? (word as State) : (SAME[word] ?? 'pending');
+  return word in STATES ? (word as State) : (ALIKE[word] ?? 'pending');
+}
+
+/** The word that people read, whatever a door calls the state; what is no state of an action keeps its own. */
+export function wordOf(said: string): string {
+  const state = said in OF_DOORS ? OF_DOORS[said as keyof DoorStates] : said;
+  return STATES[state as State]?.word ?? said;
 }

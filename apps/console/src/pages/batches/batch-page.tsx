@@ -14,7 +14,7 @@ import { Thing } from '../../ui/thing.tsx';
 import { count } from '../../words/numbers.ts';
 import { BatchActs } from './batch-acts.tsx';
 import { BatchStatus } from './batch-status.tsx';
-import { COUNTED, failedPercent, segmentsOf } from './segments.ts';
+import { batchWord, COUNTED, failedPercent, segmentsOf } from './segments.ts';
 import { targetColumns } from './target-columns.tsx';
 
 /** How far a batch is, how fast, and whether it will abort. */
@@ -66,7 +66,7 @@ function Targets({ batch }: { batch: Batch }) {
         tabs={[
           { word: 'all', count: batch.total, search: {}, isOpen: state === undefined },
           ...COUNTED.filter((word) => batch.counts[word] > 0 || word === state).map((word) => ({
-            word,
+            word: batchWord(word),
             count: batch.counts[word],
             search: { state: word },
             isOpen: word === state,

@@ -8,7 +8,7 @@ const LOOKS: Readonly<Record<Batch['status'], readonly [LucideIcon, Tone, string
   running: [CircleDot, 'blue', 'running'],
   paused: [Pause, 'amber', 'paused'],
   cancelled: [CircleSlash, 'slate', 'cancelled'],
-  aborted: [OctagonX, 'red', 'stopped itself'],
+  aborted: [OctagonX, 'red', 'aborted'],
   completed: [CircleCheck, 'green', 'completed'],
 };
 

@@ -1,6 +1,7 @@
 import type { Batch } from '@muster/contracts';
 import type { Segment } from '../../ui/adding-bar.tsx';
 import type { Tone } from '../../ui/tones.ts';
+import { wordOf } from '../../words/states.ts';
 
 type Counted = keyof Batch['counts'];
 
@@ -18,9 +19,13 @@ const PARTS: readonly (readonly [word: Counted, tone: Tone, outline?: true])[] =
   ['waiting', 'slate', true],
 ];
 
+/** Devices without an action have words of their own; the others those of all actions. */
+export const batchWord = (counted: Counted): string =>
+  counted === 'waiting' ? 'not queued yet' : wordOf(counted);
+
 export function segmentsOf(batch: Batch): Segment[] {
   return PARTS.map(([word, tone, outline]) => ({
-    word,
+    word: batchWord(word),
     tone,
     value: batch.counts[word],
     ...(outline ? { outline } : {}),

@@ -5,6 +5,7 @@ import { StateBadge } from '../../ui/state-badge.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { endingOf } from '../../words/endings.ts';
 import { count } from '../../words/numbers.ts';
+import { batchWord } from './segments.ts';
 
 /** The devices of a batch: the outcome of each, or why it has none yet. */
 export const targetColumns = (batch: Batch): readonly Column<BatchTarget>[] => [
@@ -24,7 +25,7 @@ export const targetColumns = (batch: Batch): readonly Column<BatchTarget>[] => [
     name: 'State',
     width: '120px',
     narrow: 'second',
-    cell: (one) => <StateBadge state={one.state} word={one.state} />,
+    cell: (one) => <StateBadge state={one.state} word={batchWord(one.state)} />,
   },
   { name: 'Reason or outcome', narrow: 'line', cell: (one) => <Why target={one} batch={batch} /> },
   {

@@ -58,7 +58,7 @@ export function QueueTable({ queue, device }: { queue: readonly QueuedAction[]; 
       name: 'State',
       width: '108px',
       narrow: 'second',
-      cell: (one) => <StateBadge state={one.status} word={one.status} />,
+      cell: (one) => <StateBadge state={one.status} />,
     },
     {
       name: 'Why',

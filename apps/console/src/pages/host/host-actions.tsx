@@ -50,7 +50,7 @@ export function HostActions(props: {
       name: 'State',
       width: '108px',
       narrow: 'second',
-      cell: (one) => <StateBadge state={one.status} word={one.status} />,
+      cell: (one) => <StateBadge state={one.status} />,
     },
     {
       name: 'Reason or outcome',

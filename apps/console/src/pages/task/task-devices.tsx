@@ -30,7 +30,7 @@ const COLUMNS: readonly Column<TaskDeviceLine>[] = [
     name: 'State',
     width: '116px',
     narrow: 'second',
-    cell: (one) => <StateBadge state={one.status} word={one.status} />,
+    cell: (one) => <StateBadge state={one.status} />,
   },
   { name: 'Reason or outcome', narrow: 'line', cell: (one) => <Why device={one} /> },
   {

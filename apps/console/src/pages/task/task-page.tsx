@@ -45,7 +45,7 @@ function Shown({ text }: { text: string }) {
       }
       beside={
         <span className="flex flex-wrap items-center gap-3">
-          <StateBadge loose state={task.status} word={task.status} />
+          <StateBadge loose state={task.status} />
           <TextLink to="/tasks">all tasks</TextLink>
         </span>
       }

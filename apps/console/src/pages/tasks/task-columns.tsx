@@ -22,7 +22,7 @@ export const TASK_COLUMNS: readonly Column<Task>[] = [
     name: 'Status',
     width: '108px',
     narrow: 'second',
-    cell: (task) => <StateBadge state={task.status} word={task.status} />,
+    cell: (task) => <StateBadge state={task.status} />,
   },
   {
     name: 'Progress',
@@ -32,7 +32,7 @@ export const TASK_COLUMNS: readonly Column<Task>[] = [
         <ReasonChip reason={task.waitingFor} />
       ) : (
         <span className="text-ink-2">
-          {count(task.counts.completed)} completed, {count(task.counts.failed)} failed
+          {count(task.counts.completed)} succeeded, {count(task.counts.failed)} failed
           {task.counts.cancelled > 0 && `, ${count(task.counts.cancelled)} cancelled`}
           {task.total !== null && ` of ${count(task.total)}`}
           {task.reason && `. ${task.cancelReason ?? endingOf(task.reason)}`}

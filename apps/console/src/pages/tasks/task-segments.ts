@@ -8,7 +8,7 @@ export type TaskPart = (typeof TASK_PARTS)[number];
 
 /** Pending ones are split: handed out before, or never. */
 const LOOKS: Readonly<Record<TaskPart, { word: string; tone: Tone; outline?: true }>> = {
-  completed: { word: 'completed', tone: 'green' },
+  completed: { word: 'succeeded', tone: 'green' },
   failed: { word: 'failed', tone: 'red' },
   cancelled: { word: 'cancelled', tone: 'slate' },
   running: { word: 'running', tone: 'blue' },

@@ -6,7 +6,7 @@ import { hostIdOf, laneOf, pcIdOf } from './named.ts';
 import { type Group, OPTIONS, pages, withMore } from './run.ts';
 import type { Session } from './session.ts';
 import { refusalLines, untouched } from './untouched.ts';
-import { ago, why } from './words.ts';
+import { ago, stateWord, why } from './words.ts';
 
 interface Filter {
   readonly device?: string;
@@ -92,11 +92,17 @@ async function list(session: Session, options: Listing): Promise<number> {
   session.show({ actions: rows, cursor }, () =>
     withMore(
       table(
-        ['ID', 'STATE', 'KIND', 'TARGET', 'AGE', 'WHY'],
+        ['ID', 'STATE', 'KIND', 'TARGET', 'AGE', 'REASON'],
         rows.map((one) => [
           ...('status' in one
-            ? [one.id, one.status, one.kind, `service:${one.serviceId}`, ago(one.requestedAt, session.now())]
-            : [one.id, one.state, one.kind, targetOf(one), ago(one.createdAt, session.now())]),
+            ? [
+                one.id,
+                stateWord(one.status),
+                one.kind,
+                `service:${one.serviceId}`,
+                ago(one.requestedAt, session.now()),
+              ]
+            : [one.id, stateWord(one.state), one.kind, targetOf(one), ago(one.createdAt, session.now())]),
           why(one, session.now()),
         ]),
       ),
@@ -149,8 +155,8 @@ async function show(session: Session, id: string): Promise<number> {
 function shown(action: ActionWithEvents, now: Date): string[] {
   const json = (value: unknown) => (value === undefined ? '-' : JSON.stringify(value));
   return [
-    `${action.kind} ${action.id}  ${action.state}  ${targetOf(action) ?? ''}`,
-    `why      ${why(action, now)}`,
+    `${action.kind} ${action.id}  ${stateWord(action.state)}  ${targetOf(action) ?? ''}`,
+    `reason   ${why(action, now)}`,
     `created  ${action.createdAt} (${ago(action.createdAt, now)}) by ${action.createdBy ?? '-'}`,
     // the number of failures is known while it may be tried again
     `attempt  ${action.attempt}${action.waitingFor ? `, ${action.failures} of ${action.maxAttempts} failed` : ''}`,

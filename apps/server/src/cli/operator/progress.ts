@@ -1,8 +1,10 @@
 import type { Batch } from '@muster/contracts';
+import { stateWord } from './words.ts';
 
 const CELLS = 24;
+const WORDS: Readonly<Record<string, string>> = { waiting: 'not queued yet' };
 
-/** `[##########x-------------] 612 done + 9 failed + 379 waiting = 1000`: zeros are left out. */
+/** `[##########x-------------] 612 succeeded + 9 failed + 379 pending = 1000`: zeros are left out. */
 export function progress({ counts, total }: Pick<Batch, 'counts' | 'total'>): string {
   const { waiting, pending, sent, done, ...lost } = counts;
   const gone = Object.values(lost).reduce((sum, count) => sum + count, 0);
@@ -12,6 +14,6 @@ export function progress({ counts, total }: Pick<Batch, 'counts' | 'total'>): st
   const bad = 'x'.repeat(Math.min(CELLS - full.length, gone > 0 ? Math.max(1, cells(gone)) : 0));
   const rest = '-'.repeat(CELLS - full.length - bad.length);
   const parts = Object.entries({ done, ...lost, sent, pending, waiting }).filter(([, count]) => count > 0);
-  const sum = parts.map(([word, count]) => `${count} ${word}`).join(' + ') || '0';
+  const sum = parts.map(([word, count]) => `${count} ${WORDS[word] ?? stateWord(word)}`).join(' + ') || '0';
   return `[${full}${bad}${rest}] ${sum} = ${total}`;
 }

@@ -5,7 +5,7 @@ import { EXIT, NotFoundError } from './exit-codes.ts';
 import { deviceIdOf, hostIdOf } from './named.ts';
 import { type Group, OPTIONS, pages, withMore } from './run.ts';
 import type { Session } from './session.ts';
-import { ago, why } from './words.ts';
+import { ago, stateWord, why } from './words.ts';
 
 interface Presence {
   readonly online?: boolean;
@@ -79,7 +79,7 @@ async function listDevices(session: Session, options: DeviceListing): Promise<nu
   session.show({ devices: rows, cursor }, () =>
     withMore(
       table(
-        ['ID', 'NAME', 'STATE', 'PRESENCE', 'WAITING', 'HAS NOW'],
+        ['ID', 'NAME', 'STATE', 'PRESENCE', 'WAITING', 'RUNNING'],
         rows.map((one) => [
           ...[one.id, one.name, one.stateReason ? `${one.state}: ${one.stateReason}` : one.state],
           presence(one.online, one.lastSeenAt, session.now()),
@@ -107,12 +107,12 @@ async function showDevice(session: Session, device: string): Promise<number> {
     ...(queue.actions.length === 0
       ? ['Nothing waits.']
       : table(
-          ['PLACE', 'ID', 'KIND', 'STATUS', 'WHY'],
+          ['PLACE', 'ID', 'KIND', 'STATE', 'REASON'],
           queue.actions.map((one) => [
             String(one.position),
             one.id,
             one.kind,
-            one.status,
+            stateWord(one.status),
             why(one, session.now()),
           ]),
         )),
@@ -155,10 +155,11 @@ export function hostCommands(group: Group): void {
     session.show({ hosts: rows, cursor }, () =>
       withMore(
         table(
-          ['ID', 'NAME', 'PRESENCE', 'SLOTS'],
+          // not slots: the services of a host run beside each other, up to this limit if it has one
+          ['ID', 'NAME', 'PRESENCE', 'AT ONCE'],
           rows.map((one) => [
             ...[one.id, one.name, presence(one.online, one.lastSeenAt, session.now())],
-            String(one.slots ?? '-'),
+            one.slots === null ? 'no limit' : `at most ${one.slots}`,
           ]),
         ),
         cursor,

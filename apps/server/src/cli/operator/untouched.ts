@@ -1,6 +1,7 @@
 import { MusterError } from '@muster/client';
 import type { RedrivenMatching } from '@muster/contracts';
 import type { Session } from './session.ts';
+import { stateWord } from './words.ts';
 
 const MOST_NAMED = 20;
 
@@ -20,7 +21,7 @@ export async function untouched(
     if (lines.length === Math.min(count, MOST_NAMED)) break;
     const state = await stateOf(session, id);
     if (state === null) lines.push(`${id}: there is no action with this id.`);
-    else if (states.includes(state)) lines.push(`${id}: its state is ${state}.`);
+    else if (states.includes(state)) lines.push(`${id}: its state is ${stateWord(state)}.`);
   }
   const left = count - lines.length;
   return (one, several) => [

@@ -1,3 +1,5 @@
+import { DOOR_STATES } from '@muster/contracts/words';
+
 const UNITS = [
   ['d', 86_400],
   ['h', 3_600],
@@ -23,6 +25,12 @@ export function ago(time: string | null | undefined, now: Date): string | null {
   if (!time) return null;
   const ms = now.getTime() - Date.parse(time);
   return ms < 0 ? `in ${duration(-ms)}` : `${duration(ms)} ago`;
+}
+
+/** A state as people read it, whichever door it comes from: as in the console, `claimed` is "running". */
+export function stateWord(said: string): string {
+  const state = said in DOOR_STATES ? DOOR_STATES[said as keyof typeof DOOR_STATES] : said;
+  return state === 'claimed' ? 'running' : state;
 }
 
 const TIME = /(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d(?:\.\d+)?Z/g;
