@@ -414,9 +414,14 @@ export const SETTINGS = {
   ),
   OTEL_TRACES_SAMPLER_ARG: setting('1', 'The share of all actions that are traced, from 0 to 1.', share),
   MUSTER_LOG_LEVEL: setting(
-    'info',
-    'The lowest level to log; debug has a line per request.',
-    oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),
+    'auto',
+    'The lowest level to log: auto is info for JSON and warn for text; debug has a line per request.',
+    oneOf('auto', 'fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),
+  ),
+  MUSTER_LOG_FORMAT: setting(
+    'auto',
+    'The form of log lines, json or text; auto is text on a terminal and json otherwise.',
+    oneOf('auto', 'json', 'text'),
   ),
 };
 
@@ -436,6 +441,17 @@ export function readConfig(environment: Record<string, string | undefined> = pro
     readSetting(name, environment),
   ]);
   return Object.fromEntries(entries) as Config;
+}
+
+/** Before it is known whether all settings are valid. */
+export function logFormat(
+  environment: Record<string, string | undefined> = process.env,
+): Config['MUSTER_LOG_FORMAT'] {
+  try {
+    return SETTINGS.MUSTER_LOG_FORMAT.read(environment.MUSTER_LOG_FORMAT || 'auto');
+  } catch {
+    return 'auto';
+  }
 }
 
 /** A sentence for each invalid setting. */

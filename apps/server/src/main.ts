@@ -153,7 +153,11 @@ export interface Server {
 const BACKLOG = 4_096;
 
 export async function startServer(config: Config, options: ServerOptions = {}): Promise<Server> {
-  const log = createLog(config.MUSTER_LOG_LEVEL, options.logStream ?? process.stderr);
+  const log = createLog(
+    config.MUSTER_LOG_LEVEL,
+    options.logStream ?? process.stderr,
+    config.MUSTER_LOG_FORMAT,
+  );
   const onError = (error: unknown) => log.error({ err: error }, 'An error in the background.');
   const undo: (() => Promise<void>)[] = [];
   const step = options.onStep ?? (() => {});

@@ -13,7 +13,7 @@ test('without any variable every setting has its default', () => {
     MUSTER_LEASE_SECONDS: 60,
     MUSTER_RETENTION_DAYS: 14,
     MUSTER_LANE_DEPTH_LIMIT: 1000,
-    MUSTER_LOG_LEVEL: 'info',
+    MUSTER_LOG_LEVEL: 'auto',
   });
   expect(readConfig({ MUSTER_DATA_DIR: '' }).MUSTER_DATA_DIR).toBe(`${process.cwd()}/data`);
 });
@@ -49,7 +49,7 @@ test.each([
   [{ OTEL_TRACES_SAMPLER_ARG: '1.5' }, 'OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1, not "1.5".'],
   [
     { MUSTER_LOG_LEVEL: 'loud' },
-    'MUSTER_LOG_LEVEL must be one of fatal, error, warn, info, debug, trace, silent, not "loud".',
+    'MUSTER_LOG_LEVEL must be one of auto, fatal, error, warn, info, debug, trace, silent, not "loud".',
   ],
 ])('%j is refused with a sentence that names it', (environment, sentence) => {
   expect(() => readConfig(environment)).toThrow(sentence);

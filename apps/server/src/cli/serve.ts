@@ -1,8 +1,10 @@
 import cluster from 'node:cluster';
 import { availableParallelism } from 'node:os';
-import { type Config, readConfig, SettingError, unknownSettings } from '../config.ts';
+import { type Config, logFormat, readConfig, SettingError, unknownSettings } from '../config.ts';
 import { LONGEST_STOP_MS } from '../http/app.ts';
+import { isText } from '../http/logging.ts';
 import { checkPort } from '../http/port.ts';
+import { textLine } from '../http/text-lines.ts';
 import { type Server, startServer } from '../main.ts';
 import { clusterChild } from '../processes/cluster-child.ts';
 import { Member } from '../processes/member.ts';
@@ -91,7 +93,8 @@ function greet({ operatorToken, url }: Pick<Server, 'operatorToken' | 'url'>): v
 
 /** A log line before the log exists, or when it may be broken. */
 function write(level: number, msg: string, more: object = {}): void {
-  console.error(JSON.stringify({ level, time: Date.now(), msg, ...more }));
+  const line = JSON.stringify({ level, time: Date.now(), msg, ...more });
+  console.error(isText(logFormat(), process.stderr) ? textLine(line).trimEnd() : line);
 }
 
 function howToGetIn(operator: OperatorToken): string {

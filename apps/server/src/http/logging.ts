@@ -1,17 +1,30 @@
 import type { FastifyRequest } from 'fastify';
 import { type Logger, pino } from 'pino';
+import type { Config } from '../config.ts';
+import { textLine } from './text-lines.ts';
 
 export type Log = Pick<Logger, 'debug' | 'error' | 'fatal' | 'info' | 'warn'>;
 
-/** Structured lines, one JSON object each. Only harmless parts of a request are logged. */
 export interface LogStream {
   write(line: string): unknown;
+  /** A person reads it. */
+  readonly isTTY?: boolean;
 }
 
-export function createLog(level: string, stream: LogStream): Logger {
+type LogFormat = Config['MUSTER_LOG_FORMAT'];
+
+export const isText = (format: LogFormat, { isTTY = false }: LogStream): boolean =>
+  format === 'text' || (format === 'auto' && isTTY);
+
+/**
+ * Structured lines, one JSON object each, or text for people. Only harmless parts of a request are logged. Who reads text has
+ * seen the address at the start, so the level `auto` shows only what needs attention there.
+ */
+export function createLog(level: string, stream: LogStream, format: LogFormat = 'auto'): Logger {
+  const isForPeople = isText(format, stream);
   return pino(
     {
-      level,
+      level: level !== 'auto' ? level : isForPeople ? 'warn' : 'info',
       // None of these is logged today; this guards lines that are added later.
       redact: {
         paths: ['authorization', 'cookie', 'token', 'secret', 'password'].flatMap((name) => [
@@ -32,6 +45,6 @@ export function createLog(level: string, stream: LogStream): Logger {
         res: (reply: { statusCode: number }) => ({ status: reply.statusCode }),
       },
     },
-    stream as never,
+    (isForPeople ? { write: (line: string) => stream.write(textLine(line)) } : stream) as never,
   );
 }

@@ -1,0 +1,26 @@
+/** Log lines for people at a terminal: time, level, what happened, and the details; the stack of an error below. */
+const LEVELS: Readonly<Record<number, string>> = {
+  10: 'trace',
+  20: 'debug',
+  30: 'info',
+  40: 'warn',
+  50: 'error',
+  60: 'fatal',
+};
+const PLAIN = /^[\x21-\x7e]+$/;
+// a name or an error of a client must not steer the terminal
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it takes away
+const STEERING = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g;
+
+/** From a line of JSON, as the log writes it. */
+export function textLine(json: string): string {
+  const { err, hostname, level, msg, pid, time, ...more } = JSON.parse(json);
+  const details = Object.entries(more).map(([name, value]) => `${name}=${shown(value)}`);
+  const at = new Date(time).toTimeString().slice(0, 8);
+  const line = [at, (LEVELS[level] ?? String(level)).padEnd(5), msg, ...details].join(' ');
+  const below = err === undefined ? '' : `\n${typeof err === 'string' ? err : (err.stack ?? err.message)}`;
+  return `${(line + below).replace(STEERING, '?')}\n`;
+}
+
+const shown = (value: unknown) =>
+  typeof value === 'string' && PLAIN.test(value) ? value : JSON.stringify(value);

@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest';
+import { createLog } from '../src/http/logging.ts';
+
+const lines = (level: string, isTTY: boolean, format: 'auto' | 'json' | 'text' = 'auto') => {
+  const written: string[] = [];
+  const log = createLog(level, { write: (line) => void written.push(line), isTTY }, format);
+  log.info({ url: 'http://here' }, 'Listening.');
+  log.warn({ reqId: 'a\u001b[2Jb', tenantId: 1 }, 'The request was refused.');
+  return written;
+};
+
+test('on a terminal the log is text and shows what needs attention; elsewhere it is JSON, as the settings say', () => {
+  const text = [
+    expect.stringMatching(
+      /^\d\d:\d\d:\d\d warn {2}The request was refused\. reqId="a\\u001b\[2Jb" tenantId=1\n$/,
+    ),
+  ];
+  expect(lines('auto', true)).toEqual(text);
+  expect(lines('auto', false, 'text')).toEqual(text);
+  expect(lines('info', true)).toEqual([
+    expect.stringMatching(/^\S+ info {2}Listening\. url=http:\/\/here\n$/),
+    ...text,
+  ]);
+  for (const json of [lines('auto', false), lines('auto', true, 'json')])
+    expect(json.map((line) => JSON.parse(line))).toMatchObject([
+      { level: 30, msg: 'Listening.' },
+      { level: 40, tenantId: 1 },
+    ]);
+});
+
+test('an error has its stack below the line, and nothing in it steers the terminal', () => {
+  const written: string[] = [];
+  const log = createLog('auto', { write: (line) => void written.push(line), isTTY: true });
+  log.error({ err: new Error('no \u001b[31mdisk') }, 'An error in the background.');
+  expect(written.join('')).toMatch(
+    /^\S+ error An error in the background\.\nError: no \?\[31mdisk\n {4}at .*\n$/s,
+  );
+  expect(written.join('')).not.toContain('\u001b');
+});
