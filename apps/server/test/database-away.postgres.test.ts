@@ -1,8 +1,12 @@
+import { testDatabase } from '@muster/engine/testing';
 import pg from 'pg';
 import { expect, test } from 'vitest';
 import { startCluster } from '../../../testing/postgres-cluster.mjs';
 import { readConfig } from '../src/config.ts';
 import { startServer } from '../src/main.ts';
+import { TcpProxy } from '../testing/torture/tcp-proxy.ts';
+
+const OPERATOR = 'operator-token-of-this-test-0123456789';
 
 test('G39: while the database is away requests get 503 with Retry-After; afterwards everything works, also for waiting requests', async () => {
   const cluster = await startCluster();
@@ -15,13 +19,12 @@ test('G39: while the database is away requests get 503 with Retry-After; afterwa
   const url = new URL(cluster.url);
   url.username = 'node';
   url.password = 'node';
-  const operator = 'operator-token-of-this-test-0123456789';
   const lines: string[] = [];
   const server = await startServer(
     readConfig({
       PORT: '0',
       DATABASE_URL: url.href,
-      MUSTER_OPERATOR_TOKEN: operator,
+      MUSTER_OPERATOR_TOKEN: OPERATOR,
       MUSTER_LOG_LEVEL: 'info',
     }),
     { logStream: { write: (line) => void lines.push(line) } },
@@ -29,7 +32,7 @@ test('G39: while the database is away requests get 503 with Retry-After; afterwa
   const ask = (path: string, body?: object) =>
     fetch(server.url + path, {
       method: body ? 'POST' : 'GET',
-      headers: { authorization: `Bearer ${operator}`, 'content-type': 'application/json' },
+      headers: { authorization: `Bearer ${OPERATOR}`, 'content-type': 'application/json' },
       ...(body ? { body: JSON.stringify(body) } : {}),
     });
   const enqueue = () => ask('/api/lanes/x/actions', { kind: 'x' });
@@ -44,8 +47,26 @@ test('G39: while the database is away requests get 503 with Retry-After; afterwa
     expect(Number(away.headers.get('retry-after'))).toBeGreaterThan(0);
     await expect.poll(async () => (await ask('/readyz')).status).toBe(503);
     expect((await ask('/healthz')).status).toBe(200);
+    // refused connections: the server knows that nothing was changed
+    const refused: string[] = [];
+    await expect
+      .poll(async () => {
+        const kind = `refused ${refused.length}`;
+        const answer = await ask('/api/lanes/z/actions', { kind });
+        const { code: why } = (await answer.json()) as { code: string };
+        if (why === 'MUSTER_DATABASE_AWAY') refused.push(kind);
+        return refused.length;
+      })
+      .toBeGreaterThan(5);
     await cluster.up();
     await expect.poll(async () => (await enqueue()).status).toBe(201);
+    await ask('/api/lanes/z/actions', { kind: 'afterwards' });
+    const { actions } = (await (await ask('/api/actions?lane=z&space=generic')).json()) as {
+      actions: { kind: string }[];
+    };
+    const kinds = actions.map(({ kind }) => kind);
+    expect(kinds).toContain('afterwards');
+    for (const kind of refused) expect(kinds).not.toContain(kind);
     await expect.poll(async () => (await ask('/readyz')).status).toBe(200);
 
     // the node finds the database again only after something was queued there, of which it was not notified
@@ -62,9 +83,66 @@ test('G39: while the database is away requests get 503 with Retry-After; afterwa
     );
     await sql('alter role node login');
     expect(await (await waiting).json()).toMatchObject({ actions: [{ kind: 'while it was away' }] });
-    expect(lines.join('')).not.toContain(operator);
+    expect(lines.join('')).not.toContain(OPERATOR);
   } finally {
     await server.stop();
     await cluster.stop();
+  }
+});
+
+test('a change whose answer from the database is lost gets a code that says so, and it was carried out', async () => {
+  const database = await testDatabase({ migrated: false });
+  const url = new URL(database.url as string);
+  const line = await TcpProxy.start();
+  line.aimAt(Number(url.port));
+  url.port = String(line.port);
+  const t = await startServer(
+    readConfig({
+      PORT: '0',
+      DATABASE_URL: url.href,
+      MUSTER_OPERATOR_TOKEN: OPERATOR,
+      MUSTER_LOG_LEVEL: 'silent',
+    }),
+  );
+  const ask = async (path: string, body?: object, token = OPERATOR) => {
+    const answer = await fetch(t.url + path, {
+      method: body ? 'POST' : 'GET',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      ...(body ? { body: JSON.stringify(body) } : {}),
+    });
+    // biome-ignore lint/suspicious/noExplicitAny: any of these answers
+    return { status: answer.status, body: JSON.parse((await answer.text()) || '{}') as any };
+  };
+  try {
+    const { agentToken } = (await ask('/api/hosts', { name: 'web-1' })).body;
+    const lost: string[] = [];
+    const stored = async () =>
+      (await ask('/api/actions?lane=lost&space=generic&limit=500')).body.actions ?? [];
+    // which of its connections a request takes is not known: on one, even the question for its token may be lost
+    await expect
+      .poll(async () => {
+        const kind = `lost ${lost.length}`;
+        line.cutHalfWay(1);
+        const { body, status } = await ask('/api/lanes/lost/actions', { kind });
+        if (status !== 201) expect(body.code).toBe('MUSTER_NO_ANSWER');
+        if (status !== 201) lost.push(kind);
+        return (await stored()).some((one: { kind: string }) => lost.includes(one.kind));
+      })
+      .toBe(true);
+    // a GET that only reads changes nothing, but the agents' queue hands out work
+    for (const [path, code] of [
+      ['running', 'MUSTER_DATABASE_AWAY'],
+      ['queue', 'MUSTER_NO_ANSWER'],
+    ])
+      await expect
+        .poll(async () => {
+          line.cutHalfWay(1);
+          return (await ask(`/api/control/${path}`, undefined, agentToken)).body.code;
+        })
+        .toBe(code);
+  } finally {
+    await t.stop();
+    await line.close();
+    await database.drop();
   }
 });

@@ -37,7 +37,8 @@ export const HTTP_ERRORS = {
   },
   MUSTER_DATABASE_AWAY: {
     status: 503,
-    meaning: 'The database does not answer. As far as the server knows, nothing was changed; try again.',
+    meaning:
+      'The database cannot be reached, or does not answer a request that only reads. What failed was not carried out; try again.',
   },
   MUSTER_DATABASE_SLOW: {
     status: 503,

@@ -223,6 +223,7 @@ function register(app: FastifyInstance, route: Route, options: AppOptions): void
     config: {
       access: route.access,
       ...(route.answerHeaders ? { answerHeaders: route.answerHeaders } : {}),
+      ...(route.claims ? { claims: true } : {}),
       ...(route.takes ? { takes: route.takes } : {}),
       ...(route.takesLists ? { takesLists: true } : {}),
     },

@@ -25,6 +25,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     access?: Access;
     answerHeaders?: Readonly<Record<string, string>>;
+    /** A GET that hands out work. */
+    claims?: boolean;
     /** Content types of a body that is not JSON. */
     takes?: readonly string[];
     /** Its path has a list in it. */

@@ -20,6 +20,8 @@ interface Serving {
   readonly access: Access;
   /** On every answer, refusals included. */
   readonly answerHeaders?: Readonly<Record<string, string>>;
+  /** A GET that changes something: it hands out work. */
+  readonly claims?: true;
   /** The largest body in bytes, if it is not the usual 1 MiB. */
   readonly bodyLimit?: number;
   /** A part of its path is a list, which may be longer than any name. */

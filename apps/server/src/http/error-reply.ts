@@ -67,7 +67,8 @@ export function failureOf(error: Error, { id, reads }: Asked): MusterError {
 }
 
 function translate(error: FastifyError | Error, request: FastifyRequest): MusterError {
-  const asked = { id: request.id, reads: request.method === 'GET' || request.method === 'HEAD' };
+  const isSafe = request.method === 'GET' || request.method === 'HEAD';
+  const asked = { id: request.id, reads: isSafe && !request.routeOptions.config.claims };
   if (error instanceof MusterError || error instanceof EngineError) return failureOf(error, asked);
   if ('validation' in error && error.validation) return sentenceOf(error.validation, error.validationContext);
   if (request.raw.aborted) {

@@ -42,6 +42,7 @@ export function agentRoutes(tools: {
   return [
     defineRoute(api.control.poll, {
       ...forAgents,
+      claims: true,
       async handler({ caller, query, request, reply }) {
         const poll = readPoll(query);
         const agent = heard(caller, request);
