@@ -17,8 +17,8 @@ export const isText = (format: LogFormat, { isTTY = false }: LogStream): boolean
   format === 'text' || (format === 'auto' && isTTY);
 
 /**
- * Structured lines, one JSON object each, or text for people. Only harmless parts of a request are logged. Who reads text has
- * seen the address at the start, so the level `auto` shows only what needs attention there.
+ * Structured lines, one JSON object each, or text for people. Only harmless parts of a request are logged. People have seen
+ * the address at the start, so the level `auto` shows them only what needs attention.
  */
 export function createLog(level: string, stream: LogStream, format: LogFormat = 'auto'): Logger {
   const isForPeople = isText(format, stream);
