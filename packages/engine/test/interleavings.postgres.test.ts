@@ -34,13 +34,13 @@ const RACES: Race[] = [
     async play(scene) {
       const laneId = await scene.lane();
       await scene.enqueue(laneId);
-      const one = await scene.session();
-      await scene.gate.close();
-      const first = scene.claim(laneId, 'a', scene.gate.before(one.db, 'muster_claim'));
-      await scene.gate.reached(first);
-      const second = await scene.claim(laneId, 'b');
-      await scene.gate.open();
-      return [await first, second];
+      await scene.stopped(
+        'muster_claim',
+        (client) => scene.claim(laneId, 'a', client),
+        async () => {
+          await scene.claim(laneId, 'b');
+        },
+      );
     },
     broken: {
       'a claim without the version check': { by: { muster_claim: NO_VERSION_CHECK }, kind: 'two-leases' },
@@ -52,14 +52,14 @@ const RACES: Race[] = [
     async play(scene) {
       const laneId = await scene.lane();
       const id = await scene.enqueue(laneId);
-      const one = await scene.session();
-      await scene.gate.close();
-      const claimed = scene.claim(laneId, 'a', scene.gate.before(one.db, 'muster_claim'));
-      await scene.gate.reached(claimed);
-      const { outcome } = await scene.engine.cancel(scene.db, { tenantId: scene.tenantId, actionId: id });
-      if (outcome === 'cancelled') scene.log.cancelled.push({ id });
-      await scene.gate.open();
-      await claimed;
+      await scene.stopped(
+        'muster_claim',
+        (client) => scene.claim(laneId, 'a', client),
+        async () => {
+          const { outcome } = await scene.engine.cancel(scene.db, { tenantId: scene.tenantId, actionId: id });
+          if (outcome === 'cancelled') scene.log.cancelled.push({ id });
+        },
+      );
     },
     broken: {
       'a cancel that does not raise the version': {
@@ -73,16 +73,17 @@ const RACES: Race[] = [
     async play(scene) {
       const laneId = await scene.lane();
       const id = await scene.enqueue(laneId);
-      const one = await scene.session();
-      await scene.gate.close();
-      const cancel = scene.engine.cancel(scene.gate.before(one.db, 'muster_cancel'), {
-        tenantId: scene.tenantId,
-        actionId: id,
-      });
-      await scene.gate.reached(cancel);
-      await scene.claim(laneId, 'a');
-      await scene.gate.open();
-      await cancel;
+      await scene.stopped(
+        'muster_cancel',
+        (client) =>
+          scene.engine.cancel(client, {
+            tenantId: scene.tenantId,
+            actionId: id,
+          }),
+        async () => {
+          await scene.claim(laneId, 'a');
+        },
+      );
     },
     broken: {
       'a cancel without the version check': {
@@ -97,13 +98,13 @@ const RACES: Race[] = [
       const laneId = await scene.lane();
       const supersede = { key: 'lock', mode: 'replace' } as const;
       await scene.enqueue(laneId, { supersede });
-      const one = await scene.session();
-      await scene.gate.close();
-      const claimed = scene.claim(laneId, 'a', scene.gate.before(one.db, 'muster_claim'));
-      await scene.gate.reached(claimed);
-      await scene.enqueue(laneId, { supersede });
-      await scene.gate.open();
-      await claimed;
+      await scene.stopped(
+        'muster_claim',
+        (client) => scene.claim(laneId, 'a', client),
+        async () => {
+          await scene.enqueue(laneId, { supersede });
+        },
+      );
     },
     broken: {
       'a claim without the version check': {
@@ -121,14 +122,14 @@ const RACES: Race[] = [
       const [one, two] = [await scene.lane(), await scene.lane()];
       for (const laneId of [one, two]) await engine.assignRunner(db, { tenantId, laneId }, runnerId);
       await scene.enqueue(one);
-      const session = await scene.session();
-      await scene.gate.close();
-      const claimed = scene.claimSlots(runnerId, scene.gate.before(session.db, 'muster_claim_slots'));
-      await scene.gate.reached(claimed);
-      await scene.enqueue(two, { priority: 'urgent' });
-      await scene.claimSlots(runnerId);
-      await scene.gate.open();
-      await claimed;
+      await scene.stopped(
+        'muster_claim_slots',
+        (client) => scene.claimSlots(runnerId, client),
+        async () => {
+          await scene.enqueue(two, { priority: 'urgent' });
+          await scene.claimSlots(runnerId);
+        },
+      );
     },
     broken: {
       "a claim without the runner's version": {
@@ -146,14 +147,14 @@ const RACES: Race[] = [
       const laneId = await scene.lane();
       await engine.assignRunner(db, { tenantId, laneId }, first);
       await scene.enqueue(laneId);
-      const session = await scene.session();
-      await scene.gate.close();
-      const claimed = scene.claimSlots(first, scene.gate.before(session.db, 'muster_claim_slots'));
-      await scene.gate.reached(claimed);
-      await engine.assignRunner(db, { tenantId, laneId }, second);
-      await scene.claimSlots(second);
-      await scene.gate.open();
-      await claimed;
+      await scene.stopped(
+        'muster_claim_slots',
+        (client) => scene.claimSlots(first, client),
+        async () => {
+          await engine.assignRunner(db, { tenantId, laneId }, second);
+          await scene.claimSlots(second);
+        },
+      );
     },
     broken: {
       'a claim without the version check': {
@@ -169,15 +170,15 @@ const RACES: Race[] = [
       const id = await scene.enqueue(laneId);
       await scene.claim(laneId, 'a');
       scene.clock.advance(10_001);
-      const session = await scene.session();
-      await scene.gate.close();
-      const sweep = duty(scene, 'end-leases').runOnce(scene.gate.before(session.db, 'muster_end_leases'));
-      await scene.gate.reached(sweep);
-      const item = { tenantId: scene.tenantId, actionId: id, attempt: 1, leaseMs: 10_000 };
-      const { extended, leaseUntil } = await scene.engine.extend(scene.db, item);
-      if (extended) scene.log.extended.push({ id, attempt: 1, until: leaseUntil as Date });
-      await scene.gate.open();
-      await sweep;
+      await scene.stopped(
+        'muster_end_leases',
+        (client) => duty(scene, 'end-leases').runOnce(client),
+        async () => {
+          const item = { tenantId: scene.tenantId, actionId: id, attempt: 1, leaseMs: 10_000 };
+          const { extended, leaseUntil } = await scene.engine.extend(scene.db, item);
+          if (extended) scene.log.extended.push({ id, attempt: 1, until: leaseUntil as Date });
+        },
+      );
     },
     broken: {
       'an extension that does not raise the version': {
@@ -193,13 +194,13 @@ const RACES: Race[] = [
       await scene.enqueue(laneId);
       await scene.claim(laneId, 'a');
       scene.clock.advance(10_001);
-      const session = await scene.session();
-      await scene.gate.close();
-      const sweep = duty(scene, 'end-leases').runOnce(scene.gate.before(session.db, 'muster_end_leases'));
-      await scene.gate.reached(sweep);
-      await scene.engine.runDuty('end-leases');
-      await scene.gate.open();
-      await sweep;
+      await scene.stopped(
+        'muster_end_leases',
+        (client) => duty(scene, 'end-leases').runOnce(client),
+        async () => {
+          await scene.engine.runDuty('end-leases');
+        },
+      );
     },
     broken: {
       'a sweep without the version check': {
@@ -215,13 +216,13 @@ const RACES: Race[] = [
       const id = await scene.enqueue(laneId);
       await scene.claim(laneId, 'a');
       scene.clock.advance(10_001);
-      const session = await scene.session();
-      await scene.gate.close();
-      const sweep = duty(scene, 'end-leases').runOnce(scene.gate.before(session.db, 'muster_end_leases'));
-      await scene.gate.reached(sweep);
-      await report(scene, id, 1, 'succeeded');
-      await scene.gate.open();
-      await sweep;
+      await scene.stopped(
+        'muster_end_leases',
+        (client) => duty(scene, 'end-leases').runOnce(client),
+        async () => {
+          await report(scene, id, 1, 'succeeded');
+        },
+      );
     },
     broken: {
       'a sweep without the version check': {
@@ -240,13 +241,13 @@ const RACES: Race[] = [
       const laneId = await scene.lane();
       const id = await scene.enqueue(laneId);
       await scene.claim(laneId, 'a');
-      const session = await scene.session();
-      await scene.gate.close();
-      const failed = report(scene, id, 1, 'failed', scene.gate.before(session.db, 'muster_report'));
-      await scene.gate.reached(failed);
-      await report(scene, id, 1, 'succeeded');
-      await scene.gate.open();
-      await failed;
+      await scene.stopped(
+        'muster_report',
+        (client) => report(scene, id, 1, 'failed', client),
+        async () => {
+          await report(scene, id, 1, 'succeeded');
+        },
+      );
     },
     broken: {
       'a report without the version check': {
@@ -261,13 +262,13 @@ const RACES: Race[] = [
       const laneId = await scene.lane();
       const id = await scene.enqueue(laneId);
       await scene.claim(laneId, 'a');
-      const session = await scene.session();
-      await scene.gate.close();
-      const done = report(scene, id, 1, 'succeeded', scene.gate.before(session.db, 'muster_report_success'));
-      await scene.gate.reached(done);
-      await report(scene, id, 1, 'failed');
-      await scene.gate.open();
-      await done;
+      await scene.stopped(
+        'muster_report_success',
+        (client) => report(scene, id, 1, 'succeeded', client),
+        async () => {
+          await report(scene, id, 1, 'failed');
+        },
+      );
     },
     broken: {
       'a success without the version check': {
@@ -282,18 +283,19 @@ const RACES: Race[] = [
       const laneId = await scene.lane();
       const id = await scene.enqueue(laneId);
       await scene.claim(laneId, 'a');
-      const session = await scene.session();
-      await scene.gate.close();
-      const done = report(scene, id, 1, 'succeeded', scene.gate.before(session.db, 'muster_report_success'));
-      await scene.gate.reached(done);
-      await scene.engine.extend(scene.db, {
-        tenantId: scene.tenantId,
-        actionId: id,
-        attempt: 1,
-        leaseMs: 20_000,
-      });
-      await scene.gate.open();
-      expect(await done).toMatchObject({ accepted: true, reason: null });
+      const done = await scene.stopped(
+        'muster_report_success',
+        (client) => report(scene, id, 1, 'succeeded', client),
+        async () => {
+          await scene.engine.extend(scene.db, {
+            tenantId: scene.tenantId,
+            actionId: id,
+            attempt: 1,
+            leaseMs: 20_000,
+          });
+        },
+      );
+      expect(done).toMatchObject({ accepted: true, reason: null });
     },
     broken: {},
   },
@@ -302,14 +304,14 @@ const RACES: Race[] = [
     async play(scene) {
       const laneId = await scene.lane();
       await scene.enqueue(laneId, { deliverBy: new Date(scene.clock().getTime() + 1_000) });
-      const session = await scene.session();
-      await scene.gate.close();
-      const claimed = scene.claim(laneId, 'a', scene.gate.before(session.db, 'muster_claim'));
-      await scene.gate.reached(claimed);
-      scene.clock.advance(1_001);
-      await scene.engine.runDuty('expire');
-      await scene.gate.open();
-      await claimed;
+      await scene.stopped(
+        'muster_claim',
+        (client) => scene.claim(laneId, 'a', client),
+        async () => {
+          scene.clock.advance(1_001);
+          await scene.engine.runDuty('expire');
+        },
+      );
     },
     broken: {
       'an expiry that does not raise the version': {
@@ -494,17 +496,13 @@ const RACES: Race[] = [
       const { poolId, workers } = await scene.pool(2);
       await scene.enqueue(poolId);
       await scene.enqueue(poolId);
-      const one = await scene.session();
-      await scene.gate.close();
-      const first = scene.claimFromPool(
-        poolId,
-        workers[0] as string,
-        scene.gate.before(one.db, 'muster_claim_pool'),
+      await scene.stopped(
+        'muster_claim_pool',
+        (client) => scene.claimFromPool(poolId, workers[0] as string, client),
+        async () => {
+          await scene.claimFromPool(poolId, workers[1] as string);
+        },
       );
-      await scene.gate.reached(first);
-      const second = await scene.claimFromPool(poolId, workers[1] as string);
-      await scene.gate.open();
-      return [await first, second];
     },
     broken: {
       'a claim that takes it wherever it is now': {
@@ -523,15 +521,15 @@ const RACES: Race[] = [
       const { poolId, workers } = await scene.pool(1);
       const laneId = workers[0] as string;
       await scene.enqueue(poolId);
-      const one = await scene.session();
-      await scene.gate.close();
-      const first = scene.claimFromPool(poolId, laneId, scene.gate.before(one.db, 'muster_claim_pool'));
-      await scene.gate.reached(first);
-      // the other one finds another head
-      await scene.enqueue(poolId, { priority: 'urgent' });
-      await scene.claimFromPool(poolId, laneId);
-      await scene.gate.open();
-      await first;
+      await scene.stopped(
+        'muster_claim_pool',
+        (client) => scene.claimFromPool(poolId, laneId, client),
+        async () => {
+          // the other one finds another head
+          await scene.enqueue(poolId, { priority: 'urgent' });
+          await scene.claimFromPool(poolId, laneId);
+        },
+      );
     },
     broken: {
       'a claim without the version check': {
@@ -545,18 +543,14 @@ const RACES: Race[] = [
     async play(scene) {
       const { poolId, workers } = await scene.pool(1);
       const id = await scene.enqueue(poolId);
-      const one = await scene.session();
-      await scene.gate.close();
-      const claimed = scene.claimFromPool(
-        poolId,
-        workers[0] as string,
-        scene.gate.before(one.db, 'muster_claim_pool'),
+      await scene.stopped(
+        'muster_claim_pool',
+        (client) => scene.claimFromPool(poolId, workers[0] as string, client),
+        async () => {
+          const { outcome } = await scene.engine.cancel(scene.db, { tenantId: scene.tenantId, actionId: id });
+          if (outcome === 'cancelled') scene.log.cancelled.push({ id });
+        },
       );
-      await scene.gate.reached(claimed);
-      const { outcome } = await scene.engine.cancel(scene.db, { tenantId: scene.tenantId, actionId: id });
-      if (outcome === 'cancelled') scene.log.cancelled.push({ id });
-      await scene.gate.open();
-      await claimed;
     },
     broken: {
       'a claim that does not lock what it takes': {
@@ -570,16 +564,17 @@ const RACES: Race[] = [
     async play(scene) {
       const { poolId, workers } = await scene.pool(1);
       const id = await scene.enqueue(poolId);
-      const one = await scene.session();
-      await scene.gate.close();
-      const cancel = scene.engine.cancel(scene.gate.before(one.db, 'muster_cancel'), {
-        tenantId: scene.tenantId,
-        actionId: id,
-      });
-      await scene.gate.reached(cancel);
-      await scene.claimFromPool(poolId, workers[0] as string);
-      await scene.gate.open();
-      await cancel;
+      await scene.stopped(
+        'muster_cancel',
+        (client) =>
+          scene.engine.cancel(client, {
+            tenantId: scene.tenantId,
+            actionId: id,
+          }),
+        async () => {
+          await scene.claimFromPool(poolId, workers[0] as string);
+        },
+      );
     },
     broken: {
       'a cancel that ends it wherever it is now': {
@@ -595,19 +590,13 @@ const RACES: Race[] = [
       const id = await scene.enqueue(poolId);
       await scene.claimFromPool(poolId, workers[0] as string);
       await scene.engine.release(scene.db, { tenantId: scene.tenantId, actionId: id, attempt: 1 });
-      const one = await scene.session();
-      await scene.gate.close();
-      const late = report(
-        scene,
-        id,
-        1,
-        'succeeded',
-        scene.gate.before(one.db, 'muster_report_succeed_pending'),
+      await scene.stopped(
+        'muster_report_succeed_pending',
+        (client) => report(scene, id, 1, 'succeeded', client),
+        async () => {
+          await scene.claimFromPool(poolId, workers[1] as string);
+        },
       );
-      await scene.gate.reached(late);
-      await scene.claimFromPool(poolId, workers[1] as string);
-      await scene.gate.open();
-      await late;
     },
     broken: {
       'a success that ends it wherever it is now': {
@@ -621,17 +610,13 @@ const RACES: Race[] = [
     async play(scene) {
       const { poolId, workers } = await scene.pool(1);
       await scene.enqueue(poolId);
-      const one = await scene.session();
-      await scene.gate.close();
-      const claimed = scene.claimFromPool(
-        poolId,
-        workers[0] as string,
-        scene.gate.before(one.db, 'muster_claim_pool'),
+      await scene.stopped(
+        'muster_claim_pool',
+        (client) => scene.claimFromPool(poolId, workers[0] as string, client),
+        async () => {
+          await raise(scene, workers[0] as string);
+        },
       );
-      await scene.gate.reached(claimed);
-      await raise(scene, workers[0] as string);
-      await scene.gate.open();
-      await claimed;
     },
     broken: {
       'a claim without the version check': {

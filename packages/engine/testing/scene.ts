@@ -19,6 +19,12 @@ export interface Scene {
   readonly log: CallLog;
   /** Another session, with the same sabotage; each statement is its own transaction until it begins one. */
   session(): Promise<{ client: pg.Client; db: Queryable }>;
+  /** Stops the call at the gate of this statement, in another session, does the rest, and lets it end; its answer. */
+  stopped<T>(
+    statement: string,
+    call: (client: Queryable) => Promise<T>,
+    meanwhile: () => Promise<unknown>,
+  ): Promise<T>;
   lane(): Promise<string>;
   enqueue(laneId: string, action?: Partial<NewAction>, on?: Queryable): Promise<string>;
   claim(laneId: string, worker: string, on?: Queryable): ReturnType<Engine['claim']>;
@@ -56,6 +62,15 @@ export async function withScene<T>(
     async session() {
       const client = await sessions.open();
       return { client, db: sabotageClient(sessions.queryable(client), by) };
+    },
+    async stopped(statement, call, meanwhile) {
+      const session = await scene.session();
+      await gate.close();
+      const answer = call(gate.before(session.db, statement));
+      await gate.reached(answer);
+      await meanwhile();
+      await gate.open();
+      return answer;
     },
     lane() {
       lanes += 1;
