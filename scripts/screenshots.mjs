@@ -1,5 +1,5 @@
 // `npm run screenshots`: screenshots of the console with the demo fleet, for README and docs, into docs/images. Starts the demo,
-// opens it in Debian's Chromium in both themes at desktop and phone width, and ends it. Takes about two minutes.
+// opens it in Debian's Chromium in both themes at desktop and phone width, and ends it. Takes about five minutes.
 
 import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';

@@ -183,9 +183,9 @@ test('the foot of the navigation shows name and role in full; on a phone the lin
   await page.setViewportSize({ width: 390, height: 844 });
   const row = rowsOf('Hosts').first();
   const left = async (name: RegExp) => (await row.getByText(name).first().boundingBox())?.x;
-  const queued = /^\d+ queued$/;
-  await row.getByText(queued).waitFor();
-  expect(await left(queued)).toBe(await left(/^web-1$/));
+  const pending = /^\d+ pending$/;
+  await row.getByText(pending).waitFor();
+  expect(await left(pending)).toBe(await left(/^web-1$/));
   await desk.go('/orders');
   const tops = new Set<number | undefined>();
   const acts = page.locator('#main [data-acts]');

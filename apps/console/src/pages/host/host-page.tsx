@@ -39,10 +39,10 @@ export function HostPage() {
           acts={<HostMenu id={hostId} name={host.name} />}
         >
           <p className="text-ink-2">
-            {host.queued} queued, {host.running} running
+            {host.queued} pending, {host.running} running
             {host.stuck.length > 0 && <span className="text-amber-text">, {host.stuck.length} stuck</span>}
             {host.finished &&
-              ` · the last ${host.finished.actions} took ${duration(host.finished.processingMs.p50)} in the middle, ${duration(host.finished.processingMs.most)} at most`}
+              ` · the last ${host.finished.actions} took ${duration(host.finished.processingMs.p50)} (median), ${duration(host.finished.processingMs.most)} at most`}
           </p>
           <Card flush title="Services">
             <Data query={services} loading={<SkeletonRows rows={3} />}>

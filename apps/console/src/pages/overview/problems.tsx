@@ -47,7 +47,7 @@ const LOOKS: Readonly<Record<string, Look>> = {
   BATCHES_ABORTED: {
     icon: OctagonX,
     tone: 'red',
-    title: (p) => `${many(p, 'batch', 'batches')} stopped`,
+    title: (p) => `${many(p, 'batch', 'batches')} aborted`,
     to: (p) =>
       p.count === 1 && p.example ? { to: '/batches/$id', params: { id: p.example.id } } : { to: '/batches' },
   },

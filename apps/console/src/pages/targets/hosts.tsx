@@ -33,14 +33,14 @@ const COLUMNS: readonly Column<HostLoad>[] = [
     cell: (host) => <Presence online={host.online} lastSeenAt={host.lastSeenAt} />,
   },
   {
-    name: 'Queued',
+    name: 'Pending',
     width: '84px',
     align: 'right',
     narrow: 'second',
     cell: (host) => (
       <>
         {count(host.queued)}
-        <span className="md:hidden"> queued</span>
+        <span className="md:hidden"> pending</span>
       </>
     ),
   },
@@ -57,7 +57,7 @@ const COLUMNS: readonly Column<HostLoad>[] = [
     ),
   },
   {
-    name: 'Oldest queued',
+    name: 'Oldest pending',
     width: '120px',
     narrow: 'none',
     cell: (host) =>

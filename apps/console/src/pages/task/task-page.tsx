@@ -104,7 +104,7 @@ function Since({ task: { activatedAt, createdAt, endedAt } }: { task: Task }) {
 
 const factsOf = (task: Task): Parameters<typeof Facts>[0]['facts'] => [
   ['For', meantBy(task.targets)],
-  ['Tries', `${task.maxAttempts} for each device`],
+  ['Attempts', `${task.maxAttempts} for each device`],
   ['Time limit per device', duration(task.timeoutSeconds * 1_000)],
   ['Deadline', task.deadline && <Time at={task.deadline} form="exact" />],
   [
