@@ -233,6 +233,11 @@ export const SETTINGS = {
     'How many server processes share the port, each with its own database connections; auto is one per core, or 1 on the embedded database.',
     processes,
   ),
+  MUSTER_DRAIN_SECONDS: setting(
+    '0',
+    'How long a node that was told to stop still takes requests, while /readyz already says that it is draining; behind a balancer, longer than its health check needs to notice.',
+    wholeNumber(0, 300),
+  ),
   MUSTER_MAX_STREAMS: setting(
     '1000',
     'The most event streams open at this node; further ones are refused with Retry-After.',

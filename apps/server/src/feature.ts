@@ -72,6 +72,8 @@ export interface Shell {
   readonly registry: Registry;
   /** The text of `registry`, of all processes of this server together. */
   readonly allMetrics: () => Promise<string>;
+  /** The node was told to stop; it still takes requests, but a balancer should send them elsewhere. */
+  readonly isDraining: () => boolean;
   /** Throws if a newer version has migrated the database. */
   readonly checkSchema: () => Promise<void>;
 }

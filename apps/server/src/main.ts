@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import { ENGINE_ERRORS, type ErrorCatalogue, HTTP_ERRORS, SECRETS_ERRORS } from '@muster/contracts/words';
 import { createEngine, type Database, type Engine } from '@muster/engine';
 import { collectDefaultMetrics, Registry } from 'prom-client';
@@ -142,7 +143,7 @@ export interface Server {
   readonly routes: App['registered'];
   readonly operatorToken: OperatorToken;
   readonly url: string;
-  /** Answers parked requests, finishes what was begun, closes the database. */
+  /** Drains, answers parked requests, finishes what was begun, closes the database. */
   stop(): Promise<void>;
 }
 
@@ -258,6 +259,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     const outgoing = new Outgoing(new AllowRule(config.MUSTER_OUTGOING_ALLOW, options.resolve ?? lookUp));
     const callbacks = new Callbacks({ config, engine, log, outgoing, secrets });
     const internalChannels = new InternalChannels();
+    let isDraining = false;
     for (const channel of [BUS, CALLBACKS]) internalChannels.add(channel);
     const shell: Shell = {
       config,
@@ -289,6 +291,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       secrets,
       registry,
       allMetrics: options.member?.metricsOf(registry) ?? (() => registry.metrics()),
+      isDraining: () => isDraining,
       featureNames: () => features.map(({ name }) => name),
       checkSchema: () => migrate.checkFits(db.reserved),
     };
@@ -376,6 +379,11 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       url,
       stop: () => {
         stopped ??= (async () => {
+          isDraining = true;
+          if (config.MUSTER_DRAIN_SECONDS > 0) {
+            log.info({ seconds: config.MUSTER_DRAIN_SECONDS }, 'Draining.');
+            await pause(config.MUSTER_DRAIN_SECONDS * 1_000);
+          }
           for (const step of undo.reverse()) await step().catch(onError);
           log.info('Stopped.');
         })();

@@ -21,6 +21,11 @@ test('while the server stops, running requests are answered and new ones get MUS
       return { status: 'done' };
     },
   });
+  const ready = defineRoute(endpoint({ method: 'GET', path: '/ready', summary: 'Says', responses: {} }), {
+    access: anybody,
+    evenStopping: true,
+    handler: async () => ({ status: 'draining' }),
+  });
   const app = createApp({
     log: createLog('silent', { write: () => {} }),
     mostBodyBytes: 1,
@@ -28,14 +33,21 @@ test('while the server stops, running requests are answered and new ones get MUS
     signIns: {} as never,
     failures: new SignInFailures(1, () => 0),
     trustedProxies: new BlockList(),
-    routes: [slow],
+    routes: [slow, ready],
   });
-  const client = rawConnection(await app.fastify.listen({ port: 0 }));
+  const url = await app.fastify.listen({ port: 0 });
+  const client = rawConnection(url);
   client.send(head('GET /slow', {}));
   await once(app.fastify.server, 'request');
   const closed = app.close();
-  client.send(head('GET /slow', {})); // on the same connection: no other is taken in
+  client.send(head('GET /slow', {}));
   await once(app.fastify.server, 'request');
+  // the port stays open: a balancer that finds it closed may cut the first request
+  const balancer = rawConnection(url);
+  balancer.send(head('GET /ready', {}));
+  expect(await balancer.answer()).toMatchObject({ status: 200, body: '{"status":"draining"}' });
+  balancer.send(head('GET /slow', {}));
+  expect(await balancer.answer()).toMatchObject({ status: 503 });
   open();
   expect(await client.answer()).toMatchObject({ status: 200, body: '{"status":"done"}' });
   const refused = await client.answer();
@@ -46,4 +58,5 @@ test('while the server stops, running requests are answered and new ones get MUS
     code: 'MUSTER_STOPPING',
   });
   await closed;
+  await expect(fetch(url)).rejects.toThrow();
 });

@@ -44,6 +44,11 @@ export const HTTP_ERRORS = {
     status: 503,
     meaning: 'The database took too long and rolled the request back. Nothing was changed.',
   },
+  MUSTER_DRAINING: {
+    status: 503,
+    meaning:
+      'Only of `/readyz`: the node was told to stop and finishes its requests. New ones belong to another node.',
+  },
   MUSTER_FINISHED: {
     status: 409,
     meaning: 'The action, task or batch has already ended. The message says how.',

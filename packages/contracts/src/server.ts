@@ -16,8 +16,10 @@ export const server = {
     method: 'GET',
     path: '/readyz',
     head: true,
-    summary: 'Check that the database answers and its schema is supported',
-    responses: { 200: { description: 'Yes; 503 means no, and the log says why.', schema: status } },
+    summary: 'Check that the database answers, its schema is supported, and the node is not draining',
+    responses: {
+      200: { description: 'Yes; 503 means no, and the body and the log say why.', schema: status },
+    },
   }),
   metrics: endpoint({
     method: 'GET',

@@ -14,7 +14,7 @@ import { sentenceOf } from './sentence.ts';
 import { stopOnSignal } from './signals.ts';
 import { startProgress } from './start-progress.ts';
 
-/** After the last connections are cut off, a stop still has to end calls and close the database. */
+/** After the drain and the end of the last connections, a stop still has to end calls and close the database. */
 const REST_OF_STOP_MS = 15_000;
 
 /**
@@ -30,8 +30,9 @@ export async function serve(): Promise<void> {
     });
   if (cluster.isWorker) return serveHere(new Member(process));
   for (const name of unknownSettings()) write(40, `${name} is set, but there is no such setting.`);
-  const count = await orEnd(async () => processesOf(readConfig()));
-  return count === 1 ? serveHere() : supervise(count);
+  const config = await orEnd(async () => readConfig());
+  const count = await orEnd(async () => processesOf(config));
+  return count === 1 ? serveHere() : supervise(count, config.MUSTER_DRAIN_SECONDS * 1_000);
 }
 
 async function serveHere(member?: Member): Promise<void> {
@@ -46,11 +47,11 @@ async function serveHere(member?: Member): Promise<void> {
   await starting;
 }
 
-async function supervise(count: number): Promise<void> {
+async function supervise(count: number, drainMs: number): Promise<void> {
   const supervisor = new Supervisor({
     count,
     fork: () => clusterChild(cluster),
-    stopMs: LONGEST_STOP_MS + REST_OF_STOP_MS,
+    stopMs: drainMs + LONGEST_STOP_MS + REST_OF_STOP_MS,
     log: (sentence, more) => write(40, sentence, more),
   });
   const starting = orEnd(async () => {

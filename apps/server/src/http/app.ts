@@ -19,6 +19,7 @@ import { answerClientError, answerOddRequests } from './client-error.ts';
 import { methodsOf, type Route } from './define-route.ts';
 import { errorReply } from './error-reply.ts';
 import { httpError, pathTooLong } from './errors.ts';
+import { InHand } from './in-hand.ts';
 import { unstorable, useJsonBodies } from './json-body.ts';
 import { schemaForAjv } from './json-schema.ts';
 import { REQUEST_ID, requestId } from './request-id.ts';
@@ -77,7 +78,10 @@ export interface App {
   readonly fastify: FastifyInstance;
   /** Every route that Fastify has registered, by any code. */
   readonly registered: readonly { readonly method: string; readonly path: string }[];
-  /** Accepts no new connections and refuses new requests with 503; resolves when those in progress are answered. */
+  /**
+   * Refuses new requests with 503, closes the port once those in progress are answered, and resolves then. A balancer
+   * that finds the port closed may cut the requests that it has sent here, so it stays open as long as there are any.
+   */
   close(): Promise<void>;
 }
 
@@ -118,6 +122,7 @@ export function createApp(options: AppOptions): App {
         : false,
   });
   let refusing = false;
+  const inHand = new InHand();
   const registered: { method: string; path: string }[] = [];
 
   app.decorateRequest('caller', null);
@@ -140,10 +145,11 @@ export function createApp(options: AppOptions): App {
     reply.header(REQUEST_ID, request.id);
     const { answerHeaders } = request.routeOptions.config;
     if (answerHeaders) reply.headers(answerHeaders);
-    if (refusing) {
+    if (refusing && !request.routeOptions.config.evenStopping) {
       reply.header('connection', 'close');
       return done(new EngineError('MUSTER_STOPPING', 'The server is stopping. Try again.'));
     }
+    inHand.add(reply.raw);
     if (request.headers.host === undefined && request.raw.httpVersion === '1.1') {
       reply.header('connection', 'close');
       return done(httpError('MUSTER_BAD_REQUEST', 'The Host header is missing.'));
@@ -206,8 +212,9 @@ export function createApp(options: AppOptions): App {
       refusing = true;
       upgrades.stop();
       // A connection that becomes idle during the stop would stay open for its 75 s; one that never does is cut off.
-      const idle = setInterval(() => app.server.closeIdleConnections(), 50);
       const patience = setTimeout(() => app.server.closeAllConnections(), LONGEST_STOP_MS);
+      await inHand.none();
+      const idle = setInterval(() => app.server.closeIdleConnections(), 50);
       await app.close();
       clearInterval(idle);
       clearTimeout(patience);
@@ -226,6 +233,7 @@ function register(app: FastifyInstance, route: Route, options: AppOptions): void
       ...(route.claims ? { claims: true } : {}),
       ...(route.takes ? { takes: route.takes } : {}),
       ...(route.takesLists ? { takesLists: true } : {}),
+      ...(route.evenStopping ? { evenStopping: true } : {}),
     },
     ...(route.bodyLimit ? { bodyLimit: route.bodyLimit } : {}),
     ...(check ? { onRequest: check } : {}),

@@ -31,6 +31,7 @@ declare module 'fastify' {
     takes?: readonly string[];
     /** Its path has a list in it. */
     takesLists?: boolean;
+    evenStopping?: boolean;
   }
 }
 

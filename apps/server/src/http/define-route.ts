@@ -26,6 +26,8 @@ interface Serving {
   readonly bodyLimit?: number;
   /** A part of its path is a list, which may be longer than any name. */
   readonly takesLists?: boolean;
+  /** Answered until the port is closed, while other requests are already refused. */
+  readonly evenStopping?: boolean;
 }
 
 /** A route as the rest of the server sees it. */

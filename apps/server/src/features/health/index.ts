@@ -17,7 +17,7 @@ async function within(ms: number, work: Promise<unknown>): Promise<void> {
   await Promise.race([work, late]).finally(() => clearTimeout(timer));
 }
 
-export const health: CreateFeature = ({ checkSchema, db, log }) => {
+export const health: CreateFeature = ({ checkSchema, db, isDraining, log }) => {
   let asked: { at: number; ready: Promise<boolean> } | undefined;
 
   async function look(): Promise<boolean> {
@@ -41,11 +41,18 @@ export const health: CreateFeature = ({ checkSchema, db, log }) => {
     routes: [
       defineRoute(api.server.health, {
         access: anybody,
+        evenStopping: true,
         handler: async () => ({ status: 'ok' }),
       }),
       defineRoute(api.server.readiness, {
         access: anybody,
+        evenStopping: true,
         async handler() {
+          if (isDraining())
+            throw httpError(
+              'MUSTER_DRAINING',
+              'This node is draining: it finishes its requests and stops. Use another node.',
+            );
           if (await ready()) return { status: 'ready' };
           throw httpError(
             'MUSTER_DATABASE_AWAY',
