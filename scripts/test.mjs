@@ -4,6 +4,7 @@
 
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
+import { findHaproxy } from '../testing/haproxy.mjs';
 import { findPostgres, oldestMajor } from '../testing/postgres-binaries.mjs';
 import { closingLine, missingParts, tallyOf } from './closing-line.mjs';
 import { prepareCheckout, root, runTool } from './install.mjs';
@@ -29,7 +30,12 @@ const failedChecks = checks.filter(([name, entry, toolArgs]) => {
 });
 
 const hasPostgres = Boolean(process.env.MUSTER_TEST_DATABASE_URL) || findPostgres() !== undefined;
-const tally = await runSuites(hasPostgres ? args : [...args, '--project=!postgres']);
+const hasHaproxy = findHaproxy() !== undefined;
+const tally = await runSuites([
+  ...args,
+  ...(hasPostgres ? [] : ['--project=!postgres']),
+  ...(hasHaproxy ? [] : ['--exclude=**/balancer.postgres.test.ts']),
+]);
 
 const notRun = missingParts(tally, args.length === 0 || requireAll);
 if (!hasPostgres) {
@@ -37,6 +43,8 @@ if (!hasPostgres) {
     `the suites on a PostgreSQL server, because no PostgreSQL ${oldestMajor}+ server binaries were found; ` +
     'install postgresql or set MUSTER_TEST_DATABASE_URL';
 }
+if (!hasHaproxy)
+  notRun.balancer = 'the suite of nodes behind a balancer, because no HAProxy was found; install haproxy';
 for (const reason of Object.values(notRun)) console.log(`not run: ${reason}`);
 
 const { failed, line } = closingLine({

@@ -19,11 +19,11 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fleetingFolder } from './fleeting-folder.mjs';
+import { freePort } from './free-port.mjs';
 import { startGuard } from './guard.mjs';
 import { findPostgres, oldestMajor } from './postgres-binaries.mjs';
 
@@ -214,24 +214,6 @@ async function firstUp(up, readLog) {
     } catch (error) {
       if (attempt === 3 || !readLog().includes('could not bind')) throw error;
     }
-  }
-}
-
-/**
- * Below the range from which the system picks ports for outgoing connections: while the server is down
- * for a restart, a client that keeps trying could otherwise be given the very port it is trying to reach.
- */
-async function freePort() {
-  for (;;) {
-    const port = 20_000 + (randomBytes(2).readUInt16LE() % 10_000);
-    const probe = createServer();
-    const free = await new Promise((resolve) => {
-      probe.once('error', () => resolve(false));
-      probe.listen(port, '127.0.0.1', () => resolve(true));
-    });
-    if (!free) continue;
-    await new Promise((resolve) => probe.close(resolve));
-    return port;
   }
 }
 

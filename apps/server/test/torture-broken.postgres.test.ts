@@ -68,7 +68,6 @@ async function playOnce(broken: Omit<(typeof BROKEN)[string], 'promise'>, seed: 
   const stage = await brokenStage(database.url as string, folder, variant);
   try {
     const round = await playRound(stage, {
-      database: 'postgres',
       seed,
       disturbances: 6,
       callsBetween: 60,

@@ -14,6 +14,8 @@ export interface CrowdOptions {
   /** Of the current server: it may be killed and started again. */
   readonly url: () => string;
   readonly operator: string;
+  /** A request may be carried out long after it broke off, at a node that stood still, and end an enrolment made since. */
+  readonly mayComeLate?: boolean;
   /** Called now and then, with the share of finished commands. */
   readonly onProgress?: (done: number) => void;
 }
@@ -65,13 +67,13 @@ export async function playPhones(options: CrowdOptions): Promise<CrowdReport> {
   }
 
   /** A request broken by the network is retried; a final refusal by the server is a fault of the server. */
-  async function persist(work: () => Promise<unknown>): Promise<void> {
+  async function persist(work: () => Promise<unknown>, evenRefused = false): Promise<void> {
     for (;;)
       try {
         await work();
         return;
       } catch (error) {
-        if (!isPassing(error)) throw error;
+        if (!isPassing(error) && !(evenRefused && error instanceof Refused)) throw error;
         broken += 1;
         await turn();
       }
@@ -89,7 +91,7 @@ export async function playPhones(options: CrowdOptions): Promise<CrowdReport> {
       // a request that broke off may have used it up
       const { url } = await call('POST', `/api/devices/${device.id}/mdm/enrolment`, {});
       await phone.enrol(url, { identity });
-    });
+    }, options.mayComeLate);
     const expected = new Map<string, string>();
     for (let c = 0; c < commandsEach; c += 1) {
       const key = randomUUID();

@@ -43,6 +43,7 @@ export async function brokenStage(
   const read: ReadFeed = (cursor, limit) => engine.feed.read(reading, { cursor, limit });
   return {
     nodes,
+    doors: nodes.map(({ proxy }) => proxy),
     token,
     acts: connectionActs(nodes),
     readFeed: broken.readFeed?.(read, url) ?? read,

@@ -12,7 +12,7 @@ const LONGEST_DELAY_MS = 25;
 export async function conduct(options: {
   acts: Readonly<Record<string, Act>>;
   random: Random;
-  tools: Omit<ActTools, 'random' | 'later'>;
+  tools: Omit<ActTools, 'random' | 'later' | 'log'>;
   log: CallLog;
   disturbances: number;
   callsBetween: number;
@@ -26,7 +26,7 @@ export async function conduct(options: {
     if (pack.length === 0) pack = random.shuffle(Object.keys(acts));
     const name = pack.pop() as string;
     log.note({ disturbance: name });
-    await (acts[name] as Act)({ ...tools, random, later: (calls) => log.more(calls) });
+    await (acts[name] as Act)({ ...tools, log, random, later: (calls) => log.more(calls) });
     log.note({ over: name });
     done.set(name, (done.get(name) ?? 0) + 1);
   }

@@ -17,6 +17,7 @@ export async function embeddedStage(folder: string): Promise<Stage> {
   await node.start();
   return {
     nodes: [node],
+    doors: [node.proxy],
     token,
     acts: {
       'kill the server': (on) => killAndStart(node, on),

@@ -38,6 +38,7 @@ export async function postgresStage(folder: string): Promise<Stage> {
   const { feed } = createEngine(reading);
   return {
     nodes,
+    doors: nodes.map(({ proxy }) => proxy),
     token,
     acts: {
       ...connectionActs(nodes),

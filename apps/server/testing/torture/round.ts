@@ -22,7 +22,6 @@ import { finish, type Held, work } from './worker.ts';
  * clients, the feed and the tables.
  */
 export interface RoundOptions {
-  readonly database: 'postgres' | 'embedded';
   readonly seed: string;
   readonly disturbances: number;
   /** On average, between two disturbances. */
@@ -53,7 +52,9 @@ const TENANT = 1;
 export const CLIENTS = { lanes: 6, enqueuers: 4, workers: 8, cancellers: 1, applications: 1 };
 const MOST_SWEEPS = 120;
 
-export async function runRound(options: RoundOptions): Promise<RoundResult> {
+export async function runRound(
+  options: RoundOptions & { readonly database: 'postgres' | 'embedded' },
+): Promise<RoundResult> {
   mkdirSync(options.folder, { recursive: true });
   const stage = await (options.database === 'postgres' ? postgresStage : embeddedStage)(options.folder);
   try {
@@ -72,7 +73,6 @@ export async function playRound(
   const sizes = { ...CLIENTS, ...options.clients };
   const log = new CallLog(path.join(options.folder, 'calls.jsonl'));
   const board = createBoard(Array.from({ length: sizes.lanes }, (_, n) => `lane-${n + 1}`));
-  const doors = stage.nodes.map(({ proxy }) => proxy);
   const feed = new FeedReader(readFeed);
   const applied: Applied[] = [];
   const clients: Client[] = [];
@@ -81,7 +81,14 @@ export async function playRound(
   let chaos = true;
 
   function newClient(name: string, more: { token?: string; sockets?: number; patienceMs?: number } = {}) {
-    const client = new Client({ name, random: random.fork(name), doors, log, token: stage.token, ...more });
+    const client = new Client({
+      name,
+      random: random.fork(name),
+      doors: stage.doors,
+      log,
+      token: stage.token,
+      ...more,
+    });
     clients.push(client);
     return client;
   }
@@ -108,6 +115,8 @@ export async function playRound(
       await log.more(random.int(1, 20));
     }),
   ];
+  const company = stage.company?.({ random: random.fork('company'), isOver: () => !chaos });
+  company?.catch(() => {}); // it is awaited later
   let disturbances: Map<string, number>;
   try {
     disturbances = await conduct({
@@ -119,7 +128,7 @@ export async function playRound(
         client: newClient,
         newLane: () => lanes[lanes.push(`probe-${lanes.length + 1}`) - 1] as string,
         nextMark: board.nextMark,
-        nodes: stage.nodes.length,
+        doors: stage.doors.length,
         found: (finding) => void found.push(finding),
       },
     });
@@ -129,6 +138,7 @@ export async function playRound(
   // clients that wait for more calls get them from the workers that clear up
   const workers = clients.filter(({ name }) => name.startsWith('worker'));
   await Promise.all([...running, clearUp(workers, lanes, stage, options.mostSweeps ?? MOST_SWEEPS)]);
+  found.push(...((await company) ?? []));
   await feed.finish();
   for (const client of clients) client.close();
   const faults = stage.nodes.flatMap((node) => node.faults);
@@ -169,8 +179,8 @@ async function clearUp(
 }
 
 async function unfinished(stage: Stage): Promise<number> {
-  const { proxy } = stage.nodes[0] as Stage['nodes'][number];
-  const answer = await fetch(`http://127.0.0.1:${proxy.port}/api/counts`, {
+  const { port } = stage.doors[0] as Stage['doors'][number];
+  const answer = await fetch(`http://127.0.0.1:${port}/api/counts`, {
     headers: { authorization: `Bearer ${stage.token}` },
   }).catch(() => null);
   if (!answer?.ok) return Number.NaN;

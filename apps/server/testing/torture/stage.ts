@@ -1,5 +1,6 @@
 import type { Database } from '@muster/engine';
-import type { Client } from './client.ts';
+import type { CallLog } from './call-log.ts';
+import type { Client, Door } from './client.ts';
 import type { ReadFeed } from './feed-reader.ts';
 import type { Finding } from './finding.ts';
 import type { Random } from './random.ts';
@@ -7,7 +8,9 @@ import type { ServerNode } from './server-process.ts';
 
 /** One installation under test: its nodes, the acts against it, and a way to read it afterwards. */
 export interface Stage {
-  readonly nodes: readonly ServerNode[];
+  readonly nodes: readonly Pick<ServerNode, 'faults' | 'kills' | 'stop'>[];
+  /** Where clients call: a proxy before each node, or one balancer for all. */
+  readonly doors: readonly Door[];
   readonly token: string;
   /** The acts of the conductor, by name. */
   readonly acts: Readonly<Record<string, Act>>;
@@ -18,6 +21,8 @@ export interface Stage {
   readonly readFeed: ReadFeed;
   /** For an application that shares the database; null if none can. */
   readonly applicationUrl: string | null;
+  /** Load beside the clients of the round, with checks of its own. It ends when the round is over. */
+  company?(playing: { readonly random: Random; isOver(): boolean }): Promise<readonly Finding[]>;
   /** The database without its servers, which are stopped by then. */
   open(): Promise<Database>;
   close(): Promise<void>;
@@ -35,7 +40,9 @@ export interface ActTools {
   /** A lane that no other client uses. */
   newLane(): string;
   nextMark(): number;
-  readonly nodes: number;
+  readonly doors: number;
+  /** What was called so far. */
+  readonly log: CallLog;
   found(finding: Finding): void;
 }
 

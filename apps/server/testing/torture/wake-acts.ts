@@ -9,7 +9,7 @@ import { handedOut } from './told.ts';
  */
 const WAIT_SECONDS = 25;
 /** How long a wake-up may take after the disturbance has ended; an earlier answer proves nothing. */
-const GRACE_MS = 2_000;
+export const GRACE_MS = 2_000;
 const MOST_TRIES = 60;
 
 export interface WakeAct {
@@ -19,7 +19,7 @@ export interface WakeAct {
 }
 
 /** Queues an action with a key until it is acknowledged. */
-async function enqueueSurely(on: ActTools, lane: string, node: number): Promise<void> {
+export async function enqueueSurely(on: ActTools, lane: string, node: number): Promise<void> {
   const client = on.client(`${lane}-enqueuer`);
   const mark = on.nextMark();
   for (let tries = 0; tries < MOST_TRIES; tries += 1) {
@@ -29,7 +29,7 @@ async function enqueueSurely(on: ActTools, lane: string, node: number): Promise<
   }
 }
 
-function park(on: ActTools, lane: string, node: number, token?: string): Promise<Call> {
+export function park(on: ActTools, lane: string, node: number, token?: string): Promise<Call> {
   const worker = on.client(`${lane}-worker`, token === undefined ? {} : { token });
   const body = { worker: worker.name, leaseSeconds: 2, wait: WAIT_SECONDS };
   return worker.call(`/api/lanes/${lane}/claim`, { op: 'claim', id: null, lane, body, node });
@@ -62,7 +62,7 @@ export const revokeWhileWaiting: Act = async (on) => {
   await on.later(on.random.int(3, 10));
   const gone = await door.ask('DELETE', `/api/tokens/${made.answer.id}`);
   if (gone === null || gone.status >= 300) return;
-  await enqueueSurely(on, lane, on.nodes - 1);
+  await enqueueSurely(on, lane, on.doors - 1);
   const call = await parked;
   if (handedOut(call).length > 0)
     on.found(

@@ -1,0 +1,18 @@
+// `npm run upgrade:test -- <base commit>`: upgrades nodes of that commit to this one under load. See docs/testing.md.
+// The suite is TypeScript and reuses what the tests use, so Vite loads it, as it does for Vitest.
+
+import path from 'node:path';
+import { prepareCheckout, root, runTool } from './install.mjs';
+
+prepareCheckout();
+if (runTool('typescript/bin/tsc', ['-b']).status !== 0) process.exit(1);
+
+const { runnerImport } = await import('vite');
+const { module } = await runnerImport(path.join(root, 'apps/server/testing/balancer/upgrade-main.ts'), {
+  root,
+  logLevel: 'error',
+  environments: {
+    inline: { resolve: { conditions: ['muster-source'], noExternal: ['@muster/engine', '@muster/mdm'] } },
+  },
+});
+process.exit(await module.main(process.argv.slice(2)));
