@@ -321,6 +321,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       trustedProxies: config.MUSTER_TRUSTED_PROXIES,
       refusedBodyMs: options.refusedBodyMs,
       bodyMs: options.bodyMs,
+      isDraining: () => isDraining,
       onAnswer: observeHttp(registry),
       routes,
       tls,

@@ -70,6 +70,8 @@ export interface AppOptions {
   readonly tls?: Tls | null;
   /** How much memory the bodies of unanswered requests may hold together. */
   readonly mostBodyBytes: number;
+  /** The node is about to stop: no connection is kept for another request. */
+  readonly isDraining?: () => boolean;
   /** Called for every answered request. */
   readonly onAnswer?: (route: string, method: string, status: number, seconds: number) => void;
 }
@@ -150,6 +152,8 @@ export function createApp(options: AppOptions): App {
       return done(new EngineError('MUSTER_STOPPING', 'The server is stopping. Try again.'));
     }
     inHand.add(reply.raw);
+    // a balancer may send its next request over a kept connection at the very moment when it is closed
+    if (options.isDraining?.()) reply.header('connection', 'close');
     if (request.headers.host === undefined && request.raw.httpVersion === '1.1') {
       reply.header('connection', 'close');
       return done(httpError('MUSTER_BAD_REQUEST', 'The Host header is missing.'));

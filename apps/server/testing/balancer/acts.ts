@@ -61,11 +61,11 @@ export async function drain(
   const lossesBefore = witness.losses.length;
   const since = performance.now();
   const stopping = node.stop();
-  // a balancer that was too busy to ask in time does not know, and no node can help that
+  // Not judged: a balancer that was too busy to ask in time, which no node can help, and a version that does not drain.
   let isKnown = false;
   const isInTime = () => performance.now() - since < drainSeconds * 1_000;
   while (!isKnown && isInTime()) {
-    isKnown = (await balancer.opinionOf(n)).startsWith('NOLB') && isInTime();
+    isKnown = (await isOut(balancer, n, node)) && isInTime();
     await pause(BETWEEN_MS);
   }
   await stopping;
@@ -80,6 +80,21 @@ export async function drain(
     found(finding('G87', null, `call ${call} (${op}) was lost while ${node.name} drained: ${error}`));
   for (const loss of witness.losses.slice(lossesBefore))
     found(finding('G87', null, `lost while ${node.name} drained: ${loss}`));
+}
+
+/**
+ * The balancer sends it nothing more, and it has read all that was sent before: each is asked again after the first answer, and
+ * takes what came before.
+ */
+async function isOut(balancer: Haproxy, n: number, node: BalancedNode): Promise<boolean> {
+  for (let times = 0; times < 3; times += 1)
+    if (!(await balancer.opinionOf(n)).startsWith('NOLB')) return false;
+  return (await saysDraining(node)) && (await saysDraining(node));
+}
+
+async function saysDraining({ port }: BalancedNode): Promise<boolean> {
+  const answer = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => null);
+  return (await answer?.text())?.includes('MUSTER_DRAINING') ?? false;
 }
 
 /** An error of the clients' log: "503 <text>", or what broke the connection. */

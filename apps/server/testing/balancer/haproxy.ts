@@ -8,7 +8,10 @@ import { fileURLToPath } from 'node:url';
 import { freePort } from '../../../../testing/free-port.mjs';
 import { findHaproxy } from '../../../../testing/haproxy.mjs';
 
-/** HAProxy with the file that operators get, deploy/haproxy/haproxy.cfg, and a socket to ask what it thinks of the nodes. */
+/**
+ * HAProxy with the file that operators get, deploy/haproxy/haproxy.cfg, and a socket to ask what it thinks of the
+ * nodes. With one thread, what it did before an answer is done.
+ */
 const CONFIG = fileURLToPath(new URL('../../../../deploy/haproxy/haproxy.cfg', import.meta.url));
 const BETWEEN_MS = 50;
 
@@ -31,7 +34,7 @@ export async function startHaproxy(nodes: readonly number[], folder: string): Pr
   const port = await freePort();
   const socket = path.join(folder, 'haproxy.sock');
   const own = path.join(folder, 'haproxy-stats.cfg');
-  writeFileSync(own, `global\n    stats socket ${socket} mode 600 level user\n`);
+  writeFileSync(own, `global\n    nbthread 1\n    stats socket ${socket} mode 600 level user\n`);
   const log = openSync(path.join(folder, 'haproxy.log'), 'a');
   const child = spawn(program, ['-db', '-f', CONFIG, '-f', own], {
     env: {

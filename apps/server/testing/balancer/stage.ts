@@ -15,7 +15,7 @@ import { Witness } from './witness.ts';
 
 /** Three nodes on one PostgreSQL server behind HAProxy, which is all that clients see, and load at every door. */
 const NODES = 3;
-const DRAIN_SECONDS = 2;
+const DRAIN_SECONDS = 4;
 
 export interface BalancedStage extends Omit<Stage, 'nodes'>, Stagehands {
   readonly cluster: Cluster;

@@ -24,7 +24,7 @@ export async function main([base, seed = '1']: readonly string[]): Promise<numbe
   const checkout = path.join(folder, 'base');
   try {
     console.log(`building ${git('log', '-1', '--format=%h %s', base).trim()}`);
-    git('worktree', 'add', '--detach', checkout, base);
+    git('worktree', 'add', '--quiet', '--detach', checkout, base);
     run(checkout, 'npm', 'ci', '--no-audit', '--no-fund');
     run(checkout, 'npx', 'tsc', '-b');
     return await play(folder, [path.join(checkout, 'apps/server/testing/torture/serve.mjs')], seed);
