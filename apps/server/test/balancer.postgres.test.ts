@@ -21,7 +21,7 @@ test('G2 G11 G39 G43 G54 G64 G87 G88: behind a balancer without stickiness nothi
   timeout: 600_000,
 }, async () => {
   const where = folder();
-  const stage = await balancerStage(where);
+  const stage = await balancerStage(where, { drainSeconds: 2 });
   const upgrade = upgradeTo(stage, where, { server: TORTURE, command: MUSTER });
   const { 'drain a node': _, ...others } = stage.acts; // an upgrade drains all of them
   const acts = { ...others, 'upgrade to the same version': upgrade };

@@ -25,7 +25,10 @@ export interface BalancedStage extends Omit<Stage, 'nodes'>, Stagehands {
 
 export async function balancerStage(
   folder: string,
-  { program = TORTURE }: { readonly program?: readonly string[] } = {},
+  {
+    drainSeconds = DRAIN_SECONDS,
+    program = TORTURE,
+  }: { readonly drainSeconds?: number; readonly program?: readonly string[] } = {},
 ): Promise<BalancedStage> {
   const [cluster, apns, issuer] = await Promise.all([
     startCluster({ settings: { max_connections: 200, shared_buffers: '64MB' } }),
@@ -38,7 +41,7 @@ export async function balancerStage(
   const token = randomBytes(24).toString('hex');
   const env = {
     ...{ HOME: folder, DATABASE_URL: cluster.url, MUSTER_OPERATOR_TOKEN: token },
-    ...{ MUSTER_DRAIN_SECONDS: `${DRAIN_SECONDS}`, MUSTER_ORDER_SECONDS: '1', MUSTER_MDM_CA: caFile },
+    ...{ MUSTER_DRAIN_SECONDS: `${drainSeconds}`, MUSTER_ORDER_SECONDS: '1', MUSTER_MDM_CA: caFile },
     ...{ MUSTER_SECRETS_KEY: Buffer.alloc(32, 'key').toString('base64'), MUSTER_MDM_HOLD_SECONDS: '0' },
     ...{ APNS_URL: apns.url, APNS_CA: apns.ca, APNS_CERT: push.certificate, APNS_KEY: push.key },
     ...{ MUSTER_TRUSTED_PROXIES: '127.0.0.1', MUSTER_MDM_CERT_HEADER: 'x-client-cert' },
@@ -56,7 +59,7 @@ export async function balancerStage(
     folder,
   );
   const witness = new Witness();
-  const hands: Stagehands = { nodes, balancer, witness, drainSeconds: DRAIN_SECONDS };
+  const hands: Stagehands = { nodes, balancer, witness, drainSeconds };
   const reading = openPostgres({ url: cluster.url, connections: 2 });
   const { feed } = createEngine(reading);
   return {
