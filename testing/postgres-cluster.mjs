@@ -2,7 +2,9 @@
 // initdb, a server on a port of 127.0.0.1, and nothing left behind. A guard process outlives this one and
 // cleans up if this one ends without calling stop(): Ctrl-C, a crash, even a kill -9.
 //
-//   startCluster() ──► up ──down(mode)──► down ──up()──► up ──stop()──► gone
+//   startCluster() ──► up ──down(mode), kill()──► down ──up()──► up ──stop()──► gone
+//
+// postgres-standby.mjs makes one a standby of another.
 //
 // Plain JavaScript, so that a script can use it without a loader.
 
@@ -33,14 +35,18 @@ import { findPostgres, oldestMajor } from './postgres-binaries.mjs';
  *
  * @typedef {object} ClusterOptions
  * @property {boolean} [fsync] off by default, which is right for tests; a benchmark of durable commits turns it on
+ * @property {string} [password] of the superuser; a standby has that of its primary
  * @property {Record<string, string | number | boolean>} [settings] for postgresql.conf, overriding ours
  *
  * @typedef {object} Cluster
  * @property {string} dataDir
  * @property {(mode: DownMode) => Promise<void>} down
  * @property {() => void} freeze suspends all its processes; connections stay and nothing answers
+ * @property {() => Promise<void>} kill all its processes with SIGKILL, as if its machine were gone
+ * @property {string} password
  * @property {number} port
  * @property {(mode: DownMode) => Promise<void>} restart down and up again, on the same port and data
+ * @property {(program: string, args: string[]) => Promise<void>} run one of PostgreSQL's programs, as the user of the server
  * @property {() => Promise<void>} stop ends the server and removes its folder
  * @property {() => void} thaw
  * @property {() => Promise<void>} up
@@ -58,7 +64,11 @@ const patience = 60_000;
  * await cluster.restart('immediate');
  * await cluster.stop();
  */
-export async function startCluster({ fsync = false, settings = {} } = {}) {
+export async function startCluster({
+  fsync = false,
+  password = randomBytes(16).toString('hex'),
+  settings = {},
+} = {}) {
   const binaries = findPostgres();
   if (binaries === undefined) {
     throw new Error(
@@ -72,7 +82,6 @@ export async function startCluster({ fsync = false, settings = {} } = {}) {
   const guard = startGuard(folder);
   const dataDir = path.join(folder, 'data');
   const logFile = path.join(folder, 'server.log');
-  const password = randomBytes(16).toString('hex');
   const owner = serverUser();
   /** @type {import('node:child_process').ChildProcess | undefined} */
   let server;
@@ -93,6 +102,13 @@ export async function startCluster({ fsync = false, settings = {} } = {}) {
     return child;
   }
 
+  /** @param {string} program @param {string[]} args */
+  async function run(program, args) {
+    const [code] = await once(launch(program, args), 'exit');
+    guard.watch(server?.pid);
+    if (code !== 0) throw failure(`${program} ended with exit code ${code}`);
+  }
+
   /** @param {string} what */
   function failure(what) {
     const log = readFileSync(logFile, 'utf8').trim().split('\n').slice(-20).join('\n');
@@ -106,12 +122,10 @@ export async function startCluster({ fsync = false, settings = {} } = {}) {
     if (owner !== undefined) {
       for (const file of [folder, passwordFile]) chownSync(file, owner.uid, owner.gid);
     }
-    const initdb = launch('initdb', [
+    await run('initdb', [
       ...['--pgdata', dataDir, '--username', 'postgres', '--pwfile', passwordFile],
       ...['--auth', 'scram-sha-256', '--encoding', 'UTF8', '--locale', 'C', '--no-sync'],
     ]);
-    const [code] = await once(initdb, 'exit');
-    if (code !== 0) throw failure(`initdb ended with exit code ${code}`);
     appendFileSync(path.join(dataDir, 'postgresql.conf'), configuration(folder, fsync, settings));
   }
 
@@ -145,7 +159,18 @@ export async function startCluster({ fsync = false, settings = {} } = {}) {
     guard.watch(undefined);
   }
 
-  /** @param {'SIGSTOP' | 'SIGCONT'} signal */
+  async function kill() {
+    const child = server;
+    if (child === undefined) return;
+    child.ref();
+    const ended = hasEnded(child) ? undefined : once(child, 'exit');
+    signalAll('SIGKILL');
+    server = undefined;
+    await ended;
+    guard.watch(undefined);
+  }
+
+  /** @param {'SIGSTOP' | 'SIGCONT' | 'SIGKILL'} signal */
   function signalAll(signal) {
     if (server?.pid === undefined) return;
     // the parent first: it would replace its children
@@ -171,11 +196,14 @@ export async function startCluster({ fsync = false, settings = {} } = {}) {
       dataDir,
       down,
       freeze: () => signalAll('SIGSTOP'),
+      kill,
+      password,
       port,
       async restart(mode) {
         await down(mode);
         await up(port);
       },
+      run,
       stop,
       thaw: () => signalAll('SIGCONT'),
       up: () => up(port),

@@ -1,5 +1,6 @@
 import { BlockList, isIP, isIPv6 } from 'node:net';
 import path from 'node:path';
+import { DatabaseUrlError, readDatabaseUrl } from './database/database-url.ts';
 
 /**
  * The only reader of the environment. SETTINGS describes every setting once; a test compares docs/operations.md with
@@ -48,12 +49,14 @@ function oneOf<T extends string>(...allowed: T[]) {
   };
 }
 
+/** The value is not repeated: it holds a password. */
 function databaseUrl(value: string): string {
-  const url = URL.canParse(value) ? new URL(value) : null;
-  // The value is not repeated: it holds a password.
-  if (!url || !['postgres:', 'postgresql:'].includes(url.protocol))
-    throw new Complaint('must be a URL like postgres://user:password@host:5432/database.');
-  return value;
+  try {
+    readDatabaseUrl(value);
+    return value;
+  } catch (error) {
+    throw error instanceof DatabaseUrlError ? new Complaint(error.message) : error;
+  }
 }
 
 function operatorToken(value: string): string {
@@ -163,7 +166,7 @@ export const SETTINGS = {
   HOST: setting('127.0.0.1', 'The address to listen on; 0.0.0.0 for all interfaces.', text),
   DATABASE_URL: setting(
     null,
-    'The URL of a PostgreSQL 15+ server. Without it, the embedded database in the data folder is used.',
+    'The URL of a PostgreSQL 15+ server. It may name several hosts, like libpq: postgres://user:password@one:5432,two:5432/muster?target_session_attrs=read-write. Without it, the embedded database in the data folder is used.',
     databaseUrl,
   ),
   MUSTER_DATA_DIR: setting(

@@ -38,6 +38,15 @@ test('G39: while the database is away requests get 503 with Retry-After; afterwa
   const enqueue = () => ask('/api/lanes/x/actions', { kind: 'x' });
   try {
     expect((await enqueue()).status).toBe(201);
+    // as an old primary that is a standby by now: it answers, and accepts nothing
+    await sql('alter system set default_transaction_read_only = on');
+    await sql('select pg_reload_conf()');
+    await expect.poll(async () => (await ask('/readyz')).status).toBe(503);
+    expect((await enqueue()).status).toBe(503);
+    await sql('alter system reset default_transaction_read_only');
+    await sql('select pg_reload_conf()');
+    await expect.poll(async () => (await ask('/readyz')).status).toBe(200);
+    await expect.poll(async () => (await enqueue()).status).toBe(201);
     await cluster.down('immediate');
     const away = await enqueue();
     expect(away.status).toBe(503);

@@ -27,6 +27,7 @@ export {
 } from './db.ts';
 export { openEmbedded } from './drivers/embedded.ts';
 export { openPostgres } from './drivers/postgres.ts';
+export type { Host } from './drivers/primary.ts';
 export type { Duty, DutyRun } from './duties/duty.ts';
 export { dutyRun } from './duties/duty.ts';
 export type { Changes, Effect, EffectSql, Facts } from './effects.ts';
@@ -62,7 +63,7 @@ export type { GiveReasons, WaitingAction } from './reasons.ts';
 export type { ReportAnswer } from './report/item.ts';
 export type { ReportRequest } from './report/requests.ts';
 export { Room } from './room.ts';
-export { isOutcomeUnknown } from './sqlstate.ts';
+export { isOutcomeUnknown, NO_WRITABLE_HOST } from './sqlstate.ts';
 export { checkText, encodeJson } from './text.ts';
 export type { Transition, Wake } from './transition.ts';
 export { behindUrgent, type DoorReason, type WaitingFor } from './waiting-for.ts';

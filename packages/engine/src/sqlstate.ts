@@ -13,7 +13,7 @@ const LOCK_ERRORS = new Set([
  */
 const DATA_CLASSES = new Set(['21', '22', '23', '54', 'P0']);
 
-function codeOf(error: unknown): string {
+export function codeOf(error: unknown): string {
   return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
 }
 
@@ -43,8 +43,13 @@ export function isMissingTable(error: unknown): boolean {
 
 /** The session was ended from outside, perhaps after the commit and before the answer. */
 const ENDED = new Set(['57P01', '57P02', '57P05']);
-/** `pg` and the system report these before anything was sent. */
-const NOT_SENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ENOENT']);
+/** None of several hosts accepts writes. */
+export const NO_WRITABLE_HOST = 'MUSTER_NO_WRITABLE_HOST';
+/** `pg`, the system and `Primary` report these before anything was sent. */
+const NOT_SENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ENOENT', NO_WRITABLE_HOST]);
+
+/** read_only_sql_transaction: a standby, or a server that is told not to write. */
+export const isReadOnlyServer = (error: unknown): boolean => codeOf(error) === '25006';
 
 /** What was sent may have been carried out, or may still be: the server did not say. */
 export function isOutcomeUnknown(error: unknown): boolean {

@@ -6,6 +6,7 @@ import { openPostgres } from '@muster/engine';
 import { FakeApns } from '@muster/mdm/simulation';
 import { CommandError } from '../commands/command.ts';
 import { clientEnvironment, readConfig } from '../config.ts';
+import { readDatabaseUrl } from '../database/database-url.ts';
 import { migrations } from '../database/migrations.ts';
 import { type Demo, type DemoWish, FLEET, type FleetSize, playDemo, startReceiver } from '../demo/index.ts';
 import { isBlockedPort } from '../http/blocked-ports.ts';
@@ -177,7 +178,7 @@ function folderOf({ dataDir }: DemoFlags, undo: (() => Promise<unknown>)[]): str
 }
 
 async function dropSchema(url: string, schema: string): Promise<void> {
-  const db = openPostgres({ url });
+  const db = openPostgres(readDatabaseUrl(url));
   try {
     await migrations(db, schema).down('all');
     await db.query({ text: `drop schema if exists ${schema} cascade` });

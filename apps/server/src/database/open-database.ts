@@ -5,6 +5,7 @@ import { socketPath } from '../command-socket/socket-path.ts';
 import type { Config } from '../config.ts';
 import { makeDataFolder } from '../data-folder/data-folder.ts';
 import { FolderInUseError, ownerOf, takeLock } from '../data-folder/lock.ts';
+import { readDatabaseUrl } from './database-url.ts';
 
 const LOOK_AGAIN_MS = 100;
 
@@ -21,7 +22,7 @@ export async function openDatabase(
 ): Promise<OpenDatabase> {
   const deadlineMs = config.MUSTER_DEADLINE_SECONDS * 1_000;
   if (config.DATABASE_URL !== null) {
-    const db = openPostgres({ url: config.DATABASE_URL, deadlineMs, onError });
+    const db = openPostgres({ ...readDatabaseUrl(config.DATABASE_URL), deadlineMs, onError });
     return { db, close: () => db.close() };
   }
   const folder = makeDataFolder(config.MUSTER_DATA_DIR);

@@ -1,3 +1,5 @@
+import { NO_WRITABLE_HOST } from '@muster/engine';
+
 /**
  * Tells whether an error means that the database is away or blocked, not that the request or the server is at fault.
  */
@@ -18,6 +20,7 @@ const CONNECTION_ERRORS = new Set([
   '53300', // too_many_connections
   '25006', // read_only_sql_transaction: a standby answers
   '28P01', // invalid_password: changed while we run
+  NO_WRITABLE_HOST,
 ]);
 
 /** `pg` has no codes for these. */

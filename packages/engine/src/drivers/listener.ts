@@ -15,11 +15,14 @@ interface Subscriber {
   readonly onReconnect: () => void;
 }
 
+/** As for a pool: `Client` finds one of several hosts. */
+export type ListenerConfig = pg.ClientConfig & { readonly Client?: typeof pg.Client };
+
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
 
 export class ListenerSession {
-  readonly #config: pg.ClientConfig;
+  readonly #config: ListenerConfig;
   readonly #onError: (error: Error) => void;
   readonly #subscribers = new Map<string, Set<Subscriber>>();
   #client: pg.Client | undefined;
@@ -28,7 +31,7 @@ export class ListenerSession {
   #pauseMs = FIRST_PAUSE_MS;
   #hadOne = false;
 
-  constructor(config: pg.ClientConfig, onError: (error: Error) => void) {
+  constructor(config: ListenerConfig, onError: (error: Error) => void) {
     this.#config = config;
     this.#onError = onError;
   }
@@ -47,7 +50,7 @@ export class ListenerSession {
       throw error;
     }
     return {
-      reconnect: () => this.#reconnect(),
+      reconnect: () => this.reconnect(),
       close: () => this.#leave(channel, subscriber),
     };
   }
@@ -68,7 +71,8 @@ export class ListenerSession {
     await this.#drop();
   }
 
-  async #reconnect(): Promise<void> {
+  async reconnect(): Promise<void> {
+    if (this.#subscribers.size === 0) return;
     void this.#drop(); // a peer that is gone never confirms the end
     await this.#open().catch(() => {}); // reported, and tried again
   }
@@ -92,7 +96,7 @@ export class ListenerSession {
   }
 
   async #connect(): Promise<pg.Client> {
-    const next = new pg.Client(this.#config);
+    const next = new (this.#config.Client ?? pg.Client)(this.#config);
     let broken: Error | undefined;
     const breaks = (error: Error) => {
       broken ??= error;

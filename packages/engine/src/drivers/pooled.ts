@@ -2,8 +2,9 @@ import type pg from 'pg';
 import type { Connections, Limits, PoolLoad, Query, Queryable, Transaction } from '../db.ts';
 import { overloaded } from '../errors.ts';
 import { markTransaction, refuseInsideTransaction } from '../open-transaction.ts';
-import { isOutcomeUnknown } from '../sqlstate.ts';
+import { isOutcomeUnknown, isReadOnlyServer } from '../sqlstate.ts';
 import { ownQuery } from './own-query.ts';
+import { unconfirmed } from './unconfirmed.ts';
 
 export interface Patience {
   /** The server ends a statement after this time; 0: never. */
@@ -14,6 +15,8 @@ export interface Patience {
   readonly asksFirst?: boolean;
   /** The database is distributed by tenant. */
   readonly isDistributed?: boolean;
+  /** A statement was refused because the server only reads. */
+  readonly onReadOnly?: () => void;
 }
 
 export const DEADLINE_MS = 10_000;
@@ -35,24 +38,30 @@ export function pooled(pool: pg.Pool, patience?: Patience) {
   // A connection that breaks while lent out, between two statements of a transaction, emits an error event; without a
   // listener that would end the process. The next statement fails, and that is enough.
   pool.on('connect', (client) => void client.on('error', () => {}));
+  const mustBeConfirmed = unconfirmed(pool);
 
   function check(): void {
     refuseInsideTransaction();
     if (pool.waitingCount >= MOST_WAITING) throw overloaded();
   }
 
+  function notice(error: unknown): void {
+    if (isReadOnlyServer(error)) patience?.onReadOnly?.();
+  }
+
   return {
     async query(config: Query) {
       check();
-      if (!patience?.asksFirst) return pool.query(within(own(config)));
       const client = await pool.connect();
       try {
-        await client.query(within({ text: '' }, patience.beginMs));
+        if (patience?.asksFirst) await client.query(within({ text: '' }, patience.beginMs));
         const result = await client.query(within(own(config)));
+        mustBeConfirmed(client);
         client.release();
         return result;
       } catch (error) {
         client.release(error as Error);
+        notice(error);
         throw error;
       }
     },
@@ -81,6 +90,7 @@ export function pooled(pool: pg.Pool, patience?: Patience) {
         // A failed statement inside a transaction turns `commit` into a silent rollback: report it.
         committing = true;
         const committed = await client.query(within({ text: 'commit' }, statementMs));
+        mustBeConfirmed(client);
         committing = false;
         if (committed.command !== 'COMMIT') throw new Error('An earlier error rolled the transaction back.');
       } catch (error) {
@@ -88,12 +98,14 @@ export function pooled(pool: pg.Pool, patience?: Patience) {
         if (committing && isOutcomeUnknown(error)) for (const then of ifInDoubt) then();
         // If even the rollback fails, the connection is broken and must not return to the pool. A connection that
         // still owes an answer gets no rollback: it would queue behind a statement that does not end.
-        if (error instanceof Error && error.message === NO_ANSWER) client.release(error);
+        if (error instanceof Error && (error.message === NO_ANSWER || isReadOnlyServer(error)))
+          client.release(error);
         else
           await client.query(within({ text: 'rollback' }, patience?.beginMs)).then(
             () => client.release(),
             (broken: Error) => client.release(broken),
           );
+        notice(error);
         throw failure;
       }
       client.release();

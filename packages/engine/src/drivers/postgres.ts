@@ -1,10 +1,14 @@
 import pg from 'pg';
 import type { Database, Limits } from '../db.ts';
+import { closeIdle } from './idle-clients.ts';
 import { ListenerSession } from './listener.ts';
 import { DEADLINE_MS, loadOf, type Patience, pooled } from './pooled.ts';
+import { clientTo, type Host, Primary } from './primary.ts';
 
 export interface PostgresOptions {
   readonly url: string;
+  /** Instead of the one in the URL: the one of these that accepts writes. */
+  readonly hosts?: readonly Host[];
   /** Connections for everything but gathered statements. */
   readonly connections?: number;
   /** Receives errors of idle connections; the pool replaces them by itself. */
@@ -73,6 +77,16 @@ export function openPostgres(options: PostgresOptions): Database {
   const statementMs = options.statementMs ?? deadlineMs * FOR_STATEMENT;
   const isDistributed = options.isDistributed ?? false;
   const pools = new Map<string, pg.Pool>();
+  const connectMs = deadlineMs * FOR_CONNECTION;
+  const line = lineTo(options, connectMs);
+  const closings: ((reason: Error) => void)[] = [];
+  /** After a failover the old primary may come back as a standby, or be told not to write: nothing may stay there. */
+  const onReadOnly = () => {
+    line.primary?.doubt();
+    const reason = new Error('The server has become read-only: its idle connections are closed.');
+    for (const close of closings) close(reason);
+    void listener.reconnect();
+  };
   const open = (
     name: string,
     max: number,
@@ -81,10 +95,10 @@ export function openPostgres(options: PostgresOptions): Database {
     idleTimeoutMillis = IDLE_MS,
   ) => {
     const pool = new pg.Pool({
-      connectionString: options.url,
+      ...line.config,
       application_name: name === REQUESTS ? 'muster' : `muster ${name}`,
       ...KEEP_ALIVE,
-      connectionTimeoutMillis: deadlineMs * FOR_CONNECTION,
+      connectionTimeoutMillis: connectMs,
       lock_timeout: limits.lockMs,
       statement_timeout: limits.statementMs,
       max,
@@ -93,11 +107,12 @@ export function openPostgres(options: PostgresOptions): Database {
     });
     pool.on('error', onError);
     pools.set(name, pool);
-    return pooled(pool, { ...limits, beginMs: deadlineMs * FOR_BEGIN, isDistributed });
+    closings.push(closeIdle(pool));
+    return pooled(pool, { ...limits, beginMs: deadlineMs * FOR_BEGIN, isDistributed, onReadOnly });
   };
   const listener = new ListenerSession(
     {
-      connectionString: options.url,
+      ...line.config,
       application_name: 'muster listener',
       ...KEEP_ALIVE,
       connectionTimeoutMillis: CONNECT_MS,
@@ -130,4 +145,17 @@ export function openPostgres(options: PostgresOptions): Database {
       await Promise.all([...pools.values()].map((pool) => pool.end()));
     },
   };
+}
+
+/** How to connect: `pg` itself does it for the host of a URL; of several, `Primary` finds the right one. */
+function lineTo({ url, hosts = [] }: Pick<PostgresOptions, 'url' | 'hosts'>, patienceMs: number) {
+  const config = { connectionString: url };
+  const [first, ...others] = hosts;
+  if (!first) return { config, primary: undefined };
+  const primary = new Primary(
+    [first, ...others],
+    { ...config, application_name: 'muster finder', ...KEEP_ALIVE },
+    patienceMs,
+  );
+  return { config: { ...config, Client: clientTo(primary) }, primary };
 }

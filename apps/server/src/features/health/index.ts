@@ -8,6 +8,18 @@ import { httpError } from '../../http/errors.ts';
 const KEPT_MS = 1_000;
 const PATIENCE_MS = 5_000;
 
+/**
+ * The error of a server that only reads, such as a standby: the old primary after a failover looks alive, and the driver leaves it
+ * when it sees this error.
+ */
+const MUST_WRITE = {
+  text: `do $$ begin
+    if current_setting('transaction_read_only')::boolean then
+      raise read_only_sql_transaction using message = 'The server is read-only: it is a standby, or is told not to write.';
+    end if;
+  end $$`,
+};
+
 /** A database that neither answers nor refuses is not ready either. */
 async function within(ms: number, work: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
@@ -22,7 +34,7 @@ export const health: CreateFeature = ({ checkSchema, db, isDraining, log }) => {
 
   async function look(): Promise<boolean> {
     try {
-      await within(PATIENCE_MS, db.reserved.query({ text: 'select 1' }).then(checkSchema));
+      await within(PATIENCE_MS, db.reserved.query(MUST_WRITE).then(checkSchema));
       return true;
     } catch (error) {
       log.warn({ err: error }, 'Not ready.');
@@ -56,7 +68,7 @@ export const health: CreateFeature = ({ checkSchema, db, isDraining, log }) => {
           if (await ready()) return { status: 'ready' };
           throw httpError(
             'MUSTER_DATABASE_AWAY',
-            'The database does not answer, or its schema does not fit this version.',
+            'The database does not answer, accepts no writes, or its schema does not fit this version.',
           );
         },
       }),
