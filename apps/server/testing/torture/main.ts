@@ -3,14 +3,12 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { describeRound } from './describe-round.ts';
-import { type RoundResult, runRound } from './round.ts';
+import { type DatabaseName, type RoundResult, runRound } from './round.ts';
 
 /**
  * `npm run torture`: rounds, each on a new installation, until the time is up. The number of a round is part of its seed, so
  * `--seed 7 --from 12 --rounds 1` plays the twelfth again.
  */
-type DatabaseName = 'postgres' | 'embedded';
-
 export async function main(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({
     args: [...args],
@@ -26,7 +24,7 @@ export async function main(args: readonly string[]): Promise<number> {
   });
   const databases = databasesOf(values.database);
   if (!databases) {
-    console.error('--database is postgres, embedded or both.');
+    console.error('--database is postgres, embedded, both or failover.');
     return 2;
   }
   const until = performance.now() + Number(values.minutes) * 60_000;
@@ -64,7 +62,7 @@ export async function main(args: readonly string[]): Promise<number> {
 
 function databasesOf(word: string): DatabaseName[] | null {
   if (word === 'both') return ['postgres', 'embedded'];
-  return word === 'postgres' || word === 'embedded' ? [word] : null;
+  return word === 'postgres' || word === 'embedded' || word === 'failover' ? [word] : null;
 }
 
 function addUp(results: readonly RoundResult[]): RoundResult {

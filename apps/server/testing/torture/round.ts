@@ -10,6 +10,7 @@ import { conduct } from './conductor.ts';
 import { embeddedStage } from './embedded-stage.ts';
 import { enqueue } from './enqueuer.ts';
 import { gatherEvidence } from './evidence.ts';
+import { failoverStage } from './failover-stage.ts';
 import { FeedReader, type ReadFeed } from './feed-reader.ts';
 import type { Finding } from './finding.ts';
 import { postgresStage } from './postgres-stage.ts';
@@ -35,6 +36,10 @@ export interface RoundOptions {
   readonly slow?: boolean;
 }
 
+/** `failover` is a PostgreSQL server with a standby that takes over. */
+export type DatabaseName = keyof typeof STAGES;
+const STAGES = { postgres: postgresStage, embedded: embeddedStage, failover: failoverStage };
+
 export interface RoundResult {
   readonly disturbances: ReadonlyMap<string, number>;
   /** How often a server was killed. */
@@ -53,10 +58,10 @@ export const CLIENTS = { lanes: 6, enqueuers: 4, workers: 8, cancellers: 1, appl
 const MOST_SWEEPS = 120;
 
 export async function runRound(
-  options: RoundOptions & { readonly database: 'postgres' | 'embedded' },
+  options: RoundOptions & { readonly database: DatabaseName },
 ): Promise<RoundResult> {
   mkdirSync(options.folder, { recursive: true });
-  const stage = await (options.database === 'postgres' ? postgresStage : embeddedStage)(options.folder);
+  const stage = await STAGES[options.database](options.folder);
   try {
     return await playRound(stage, options);
   } finally {
