@@ -5,6 +5,7 @@
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { findHaproxy } from '../testing/haproxy.mjs';
+import { findPgbouncer } from '../testing/pgbouncer.mjs';
 import { findPostgres, oldestMajor } from '../testing/postgres-binaries.mjs';
 import { closingLine, missingParts, tallyOf } from './closing-line.mjs';
 import { prepareCheckout, root, runTool } from './install.mjs';
@@ -31,10 +32,12 @@ const failedChecks = checks.filter(([name, entry, toolArgs]) => {
 
 const hasPostgres = Boolean(process.env.MUSTER_TEST_DATABASE_URL) || findPostgres() !== undefined;
 const hasHaproxy = findHaproxy() !== undefined;
+const hasPgbouncer = findPgbouncer() !== undefined;
 const tally = await runSuites([
   ...args,
   ...(hasPostgres ? [] : ['--project=!postgres']),
   ...(hasHaproxy ? [] : ['--exclude=**/balancer.postgres.test.ts']),
+  ...(hasPgbouncer ? [] : ['--exclude=**/pooler.postgres.test.ts']),
 ]);
 
 const notRun = missingParts(tally, args.length === 0 || requireAll);
@@ -45,6 +48,10 @@ if (!hasPostgres) {
 }
 if (!hasHaproxy)
   notRun.balancer = 'the suite of nodes behind a balancer, because no HAProxy was found; install haproxy';
+if (hasPostgres && !hasPgbouncer) {
+  notRun.pooler =
+    'the suite through a pooler, because no PgBouncer was found; install pgbouncer or set MUSTER_TEST_PGBOUNCER';
+}
 for (const reason of Object.values(notRun)) console.log(`not run: ${reason}`);
 
 const { failed, line } = closingLine({

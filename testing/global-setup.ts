@@ -3,6 +3,7 @@
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
 import { holdTransactions } from './hold-transactions.ts';
+import { startPgbouncer } from './pgbouncer.mjs';
 import { oldestMajor } from './postgres-binaries.mjs';
 import { startCluster } from './postgres-cluster.mjs';
 import { makeTemplates, type Templates } from './postgres-templates.ts';
@@ -21,8 +22,10 @@ export default async function setup(project: TestProject): Promise<() => Promise
     ? { url: given, stop: async () => {} }
     : await startCluster({ settings: CHEAP });
   const release = process.env.MUSTER_TEST_HELD === '1' ? holdTransactions(url) : async () => {};
+  const pooler = process.env.MUSTER_TEST_POOLER === '1' ? await startPgbouncer(url) : undefined;
   let templates: Templates | undefined;
   async function end(): Promise<void> {
+    await pooler?.stop();
     try {
       if (given) await templates?.drop();
     } finally {
@@ -36,6 +39,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     throw error;
   }
   project.provide('postgresUrl', url);
+  project.provide('poolerUrl', pooler?.urlOf(url));
   project.provide('postgresTemplates', templates.names);
   return end;
 }

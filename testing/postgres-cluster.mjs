@@ -246,7 +246,7 @@ async function firstUp(up, readLog) {
 }
 
 /** PostgreSQL refuses to run as root, so it runs as another user. */
-function serverUser() {
+export function serverUser() {
   if (process.getuid?.() !== 0) return undefined;
   for (const name of ['postgres', 'nobody']) {
     const uid = spawnSync('id', ['-u', name], { encoding: 'utf8' });

@@ -12,6 +12,8 @@ declare module 'vitest' {
     embeddedFolder: string | undefined;
     /** A superuser's URL of a PostgreSQL server. Only in the project `postgres`. */
     postgresUrl: string | undefined;
+    /** With MUSTER_TEST_POOLER=1, a URL of a PgBouncer before it. */
+    poolerUrl: string | undefined;
     /** Template databases on it, by the migrations in them. Only there. */
     postgresTemplates: Readonly<Record<string, string>> | undefined;
   }

@@ -169,6 +169,11 @@ export const SETTINGS = {
     'The URL of a PostgreSQL 15+ server. It may name several hosts, like libpq: postgres://user:password@one:5432,two:5432/muster?target_session_attrs=read-write. Without it, the embedded database in the data folder is used.',
     databaseUrl,
   ),
+  MUSTER_LISTEN_URL: setting(
+    null,
+    'Set it if DATABASE_URL leads to a pooler in transaction mode, such as PgBouncer: the URL of the server itself, for the one connection that listens.',
+    databaseUrl,
+  ),
   MUSTER_DATA_DIR: setting(
     './data',
     'The data folder: embedded database, operator token, control socket.',

@@ -23,9 +23,18 @@ export async function processDatabase(dataDir: string) {
   const template = inject('postgresTemplates')?.[imageName(LINES)];
   await admin(adminUrl, `create database ${name}${template ? ` template ${template}` : ''}`);
   return {
-    environment: { DATABASE_URL: url.href, MUSTER_DATA_DIR: dataDir },
+    environment: { ...throughPooler(url), MUSTER_DATA_DIR: dataDir },
     drop: () => admin(adminUrl, `drop database ${name} with (force)`),
   };
+}
+
+/** Through the pooler, if the suites run with one. */
+function throughPooler(url: URL): Record<string, string> {
+  const pooler = inject('poolerUrl');
+  if (pooler === undefined) return { DATABASE_URL: url.href };
+  const through = new URL(pooler);
+  through.pathname = url.pathname;
+  return { DATABASE_URL: through.href, MUSTER_LISTEN_URL: url.href };
 }
 
 async function admin(connectionString: string, sql: string): Promise<void> {

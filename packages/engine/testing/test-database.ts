@@ -66,7 +66,7 @@ async function onServer(template: string | undefined) {
   await admin(adminUrl, `create database ${name}${template ? ` template ${template}` : ''}`);
   const url = new URL(adminUrl);
   url.pathname = `/${name}`;
-  const db = openPostgres({ url: url.href, deadlineMs: DEADLINE_MS });
+  const db = openPostgres({ ...throughPooler(url), deadlineMs: DEADLINE_MS });
   return {
     db,
     url: url.href,
@@ -75,6 +75,15 @@ async function onServer(template: string | undefined) {
       await admin(adminUrl, `drop database ${name} with (force)`);
     },
   };
+}
+
+/** Through the pooler, if the suites run with one; only the listener goes to the server itself. */
+function throughPooler(url: URL) {
+  const pooler = inject('poolerUrl');
+  if (pooler === undefined) return { url: url.href };
+  const through = new URL(pooler);
+  through.pathname = url.pathname;
+  return { url: through.href, listen: { url: url.href } };
 }
 
 async function admin(url: string, sql: string): Promise<void> {

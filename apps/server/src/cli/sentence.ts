@@ -19,6 +19,8 @@ export function sentenceOf(error: unknown): string {
     if (code === 'EACCES') return `This user may not use port ${port}. Set PORT to one above 1023.`;
     return `HOST is not an address that this machine can listen on (${code}).`;
   }
+  if (error.message.startsWith('unsupported startup parameter'))
+    return `DATABASE_URL leads to a pooler (${error.message}). Set MUSTER_LISTEN_URL to the server itself.`;
   if (isDatabaseAway(error))
     return `The database of DATABASE_URL does not answer: ${reasonOf(error)}. Run "muster doctor".`;
   if (code === '28P01' || code === '28000' || code === '3D000' || code === '42501')

@@ -22,7 +22,8 @@ export async function openDatabase(
 ): Promise<OpenDatabase> {
   const deadlineMs = config.MUSTER_DEADLINE_SECONDS * 1_000;
   if (config.DATABASE_URL !== null) {
-    const db = openPostgres({ ...readDatabaseUrl(config.DATABASE_URL), deadlineMs, onError });
+    const listen = config.MUSTER_LISTEN_URL === null ? undefined : readDatabaseUrl(config.MUSTER_LISTEN_URL);
+    const db = openPostgres({ ...readDatabaseUrl(config.DATABASE_URL), listen, deadlineMs, onError });
     return { db, close: () => db.close() };
   }
   const folder = makeDataFolder(config.MUSTER_DATA_DIR);

@@ -15,6 +15,11 @@ export interface Patience {
   readonly asksFirst?: boolean;
   /** The database is distributed by tenant. */
   readonly isDistributed?: boolean;
+  /**
+   * What each transaction sets for itself, and each statement is one: behind a pooler in transaction mode nothing of a
+   * session stays, neither its settings nor its prepared statements.
+   */
+  readonly setLocal?: readonly string[] | undefined;
   /** A statement was refused because the server only reads. */
   readonly onReadOnly?: () => void;
 }
@@ -32,7 +37,9 @@ const NO_ANSWER = 'Query read timeout';
  * What was sent there may have been carried out.
  */
 export function pooled(pool: pg.Pool, patience?: Patience) {
-  const own = (config: Query) => ownQuery(config, patience?.isDistributed);
+  const setLocal = patience?.setLocal;
+  const own = ({ name, ...rest }: Query) =>
+    ownQuery(name === undefined || setLocal ? rest : { name, ...rest }, patience?.isDistributed);
   const within = <Q extends object>(config: Q, statementMs = patience?.statementMs ?? 0) =>
     statementMs === 0 ? config : { ...config, query_timeout: Math.ceil(statementMs * CLIENT_WAITS_LONGER) };
   // A connection that breaks while lent out, between two statements of a transaction, emits an error event; without a
@@ -49,8 +56,9 @@ export function pooled(pool: pg.Pool, patience?: Patience) {
     if (isReadOnlyServer(error)) patience?.onReadOnly?.();
   }
 
-  return {
+  const connections = {
     async query(config: Query) {
+      if (setLocal) return connections.transaction((tx) => tx.query(config));
       check();
       const client = await pool.connect();
       try {
@@ -80,7 +88,9 @@ export function pooled(pool: pg.Pool, patience?: Patience) {
       let failure: unknown;
       let result: T;
       try {
-        await client.query(within({ text: patience ? beginWith(limits) : 'begin' }, patience?.beginMs));
+        await client.query(
+          within({ text: patience ? beginWith(limits, setLocal) : 'begin' }, patience?.beginMs),
+        );
         const tx: Transaction = {
           query: (config: Query) => client.query(within(own(config), statementMs)),
           afterCommit: (then) => void afterCommit.push(then),
@@ -112,16 +122,18 @@ export function pooled(pool: pg.Pool, patience?: Patience) {
       for (const then of afterCommit) then();
       return result;
     },
-  } satisfies Connections & { adopt(client: Queryable): Queryable };
+  };
+  return connections satisfies Connections & { adopt(client: Queryable): Queryable };
 }
 
 export function loadOf({ idleCount, options, totalCount, waitingCount }: pg.Pool): PoolLoad {
   return { most: options.max, busy: totalCount - idleCount, idle: idleCount, waiting: waitingCount };
 }
 
-function beginWith({ lockMs, statementMs }: Limits): string {
+function beginWith({ lockMs, statementMs }: Limits, setLocal: readonly string[] = []): string {
   return [
     'begin',
+    ...setLocal.map((setting) => `set local ${setting}`),
     ...(lockMs === undefined ? [] : [`set local lock_timeout = ${lockMs}`]),
     ...(statementMs === undefined ? [] : [`set local statement_timeout = ${statementMs}`]),
   ].join('; ');

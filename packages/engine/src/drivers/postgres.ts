@@ -9,6 +9,11 @@ export interface PostgresOptions {
   readonly url: string;
   /** Instead of the one in the URL: the one of these that accepts writes. */
   readonly hosts?: readonly Host[];
+  /**
+   * How the one connection that listens reaches the server itself: the others then go through a pooler in transaction
+   * mode.
+   */
+  readonly listen?: Pick<PostgresOptions, 'url' | 'hosts'> | undefined;
   /** Connections for everything but gathered statements. */
   readonly connections?: number;
   /** Receives errors of idle connections; the pool replaces them by itself. */
@@ -59,17 +64,17 @@ const HOUSEKEEPING_STATEMENT_MS = 45_000;
 const REQUESTS = 'requests';
 
 /** No statement here runs long enough to pay for JIT compilation: one over 100,000 rows lost 60 of its 520 ms to it. */
-const NO_JIT = 'set jit = off';
+const NO_JIT = 'jit = off';
 /**
  * Gathered statements look everything up by key, and their plans are kept. A plan made while a table was small would
  * read the whole table each time, however large it has become, until the table is analysed again.
  */
-const NO_SCANS = 'set enable_seqscan = off';
+const NO_SCANS = 'enable_seqscan = off';
 /**
  * They are planned once per connection, not for each of the first five calls too: a plan takes up to 15 ms, the statement
  * one, and the arrays hide their length from it anyway.
  */
-const PLAN_ONCE = 'set plan_cache_mode = force_generic_plan';
+const PLAN_ONCE = 'plan_cache_mode = force_generic_plan';
 
 export function openPostgres(options: PostgresOptions): Database {
   const onError = options.onError ?? (() => {});
@@ -79,10 +84,13 @@ export function openPostgres(options: PostgresOptions): Database {
   const pools = new Map<string, pg.Pool>();
   const connectMs = deadlineMs * FOR_CONNECTION;
   const line = lineTo(options, connectMs);
+  const isPooled = options.listen !== undefined;
+  const listeningLine = options.listen ? lineTo(options.listen, connectMs) : line;
   const closings: ((reason: Error) => void)[] = [];
   /** After a failover the old primary may come back as a standby, or be told not to write: nothing may stay there. */
   const onReadOnly = () => {
     line.primary?.doubt();
+    listeningLine.primary?.doubt();
     const reason = new Error('The server has become read-only: its idle connections are closed.');
     for (const close of closings) close(reason);
     void listener.reconnect();
@@ -91,7 +99,7 @@ export function openPostgres(options: PostgresOptions): Database {
     name: string,
     max: number,
     limits: Required<Limits> & Pick<Patience, 'asksFirst'>,
-    settings = NO_JIT,
+    settings = [NO_JIT],
     idleTimeoutMillis = IDLE_MS,
   ) => {
     const pool = new pg.Pool({
@@ -99,20 +107,24 @@ export function openPostgres(options: PostgresOptions): Database {
       application_name: name === REQUESTS ? 'muster' : `muster ${name}`,
       ...KEEP_ALIVE,
       connectionTimeoutMillis: connectMs,
-      lock_timeout: limits.lockMs,
-      statement_timeout: limits.statementMs,
       max,
       idleTimeoutMillis,
-      onConnect: async (client: pg.ClientBase) => void (await client.query(settings)),
+      ...(isPooled ? {} : ofSession(limits, settings)),
     });
     pool.on('error', onError);
     pools.set(name, pool);
     closings.push(closeIdle(pool));
-    return pooled(pool, { ...limits, beginMs: deadlineMs * FOR_BEGIN, isDistributed, onReadOnly });
+    return pooled(pool, {
+      ...limits,
+      beginMs: deadlineMs * FOR_BEGIN,
+      isDistributed,
+      onReadOnly,
+      setLocal: isPooled ? [...settings, ...timeouts(limits)] : undefined,
+    });
   };
   const listener = new ListenerSession(
     {
-      ...line.config,
+      ...listeningLine.config,
       application_name: 'muster listener',
       ...KEEP_ALIVE,
       connectionTimeoutMillis: CONNECT_MS,
@@ -130,7 +142,7 @@ export function openPostgres(options: PostgresOptions): Database {
       'gathered',
       isDistributed ? DISTRIBUTED.gatheredConnections : GATHERED_CONNECTIONS,
       { lockMs: GATHERED_LOCK_MS, statementMs },
-      `${NO_JIT}; ${NO_SCANS}; ${PLAN_ONCE}`,
+      [NO_JIT, NO_SCANS, PLAN_ONCE],
       STAYS_OPEN,
     ),
     housekeeping: open('housekeeping', HOUSEKEEPING_CONNECTIONS, {
@@ -146,6 +158,19 @@ export function openPostgres(options: PostgresOptions): Database {
     },
   };
 }
+
+/** What a session keeps, given to it when it begins. */
+const ofSession = ({ lockMs, statementMs }: Required<Limits>, settings: readonly string[]) => ({
+  lock_timeout: lockMs,
+  statement_timeout: statementMs,
+  onConnect: async (client: pg.ClientBase) =>
+    void (await client.query(settings.map((setting) => `set ${setting}`).join('; '))),
+});
+
+const timeouts = ({ lockMs, statementMs }: Required<Limits>) => [
+  `lock_timeout = ${lockMs}`,
+  `statement_timeout = ${statementMs}`,
+];
 
 /** How to connect: `pg` itself does it for the host of a URL; of several, `Primary` finds the right one. */
 function lineTo({ url, hosts = [] }: Pick<PostgresOptions, 'url' | 'hosts'>, patienceMs: number) {
