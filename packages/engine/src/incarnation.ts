@@ -56,6 +56,9 @@ export async function incarnationOf(client: Queryable, schema: string): Promise<
   return rows[0].incarnation;
 }
 
+/** More than anyone queues between a backup and its restore. */
+const MOST_LOST_ACTIONS = 1_000_000_000;
+
 interface Look {
   /** The server's own identifier, or null where it is not available. */
   readonly server: string | null;
@@ -102,6 +105,9 @@ async function identity(client: Queryable): Promise<string | null> {
  * ordered by their event numbers, an order in which each still follows what it could see. Keeping some would not
  * work: numbers below the server's may be of the old life or of the new one. Transactions that saw an old generation,
  * or a closed lane still open, ended with the old life or run now, so lanes on those lists are seen anew.
+ *
+ * Numbers of actions of the lost time are not issued again: a worker that still has such an action would report the
+ * first attempt of another one.
  */
 async function begin(tx: Queryable, s: string): Promise<Restored> {
   const { isAhead, server } = await look(tx, s);
@@ -113,6 +119,9 @@ async function begin(tx: Queryable, s: string): Promise<Restored> {
       insert into ${s}.stale_lanes (tenant_id, lane_id) select distinct d.tenant_id, d.lane_id from d`,
   });
   await tx.query({ text: `update ${s}.lanes_to_forget set safe_from = null where safe_from is not null` });
+  await tx.query({
+    text: `select setval('${s}.action_seq', nextval('${s}.action_seq') + ${MOST_LOST_ACTIONS})`,
+  });
   await tx.query({
     text: `update ${s}.incarnations set incarnation = gen_random_uuid(), server = $1, raised_at = now()`,
     values: [server],

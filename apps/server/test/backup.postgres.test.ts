@@ -1,0 +1,158 @@
+import { spawnSync } from 'node:child_process';
+import { chownSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { findPostgres } from '../../../testing/postgres-binaries.mjs';
+import { type Cluster, startCluster } from '../../../testing/postgres-cluster.mjs';
+import { sql } from '../../../testing/postgres-standby.mjs';
+import { readConfig } from '../src/config.ts';
+import { type Server, startServer } from '../src/main.ts';
+import { MUSTER } from '../testing/programs.ts';
+
+/**
+ * The commands of docs/operations.md, as they stand there, on a server of its own: only the paths and the moment are
+ * replaced. `systemctl` is what starts and stops the programs here, and `muster` is run as on a node.
+ */
+const page = readFileSync(new URL('../../../docs/operations.md', import.meta.url), 'utf8');
+const OPERATOR = 'operator-token-of-this-test-0123456789';
+const folder = mkdtempSync(path.join(tmpdir(), 'muster-backup-'));
+let cluster: Cluster;
+let server: Server;
+beforeAll(async () => {
+  cluster = await startCluster();
+  const { uid, gid } = statSync(cluster.dataDir);
+  chownSync(folder, uid, gid);
+  await start();
+});
+afterAll(async () => {
+  await server?.stop();
+  await cluster?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function start(): Promise<void> {
+  server = await startServer(
+    readConfig({
+      PORT: '0',
+      DATABASE_URL: cluster.url,
+      MUSTER_OPERATOR_TOKEN: OPERATOR,
+      MUSTER_DATA_DIR: path.join(folder, 'data'),
+      MUSTER_LOG_LEVEL: 'silent',
+    }),
+  );
+}
+
+const SERVICES: Record<string, () => Promise<void>> = {
+  'stop muster': () => server.stop(),
+  'start muster': start,
+  'stop postgresql': () => cluster.down('fast'),
+  'start postgresql': () => cluster.up(),
+  'restart postgresql': () => cluster.restart('fast'),
+};
+
+/** The block that begins with this comment. */
+async function follow(title: string, moment = ''): Promise<void> {
+  const [, block] = new RegExp(`\`\`\`sh\\n# ${title}\\n(.*?)\`\`\``, 's').exec(page) ?? [];
+  if (block === undefined) throw new Error(`docs/operations.md has no commands "${title}".`);
+  let lines: string[] = [];
+  const flush = () => {
+    if (lines.length > 0) shell(lines.join('\n'), moment);
+    lines = [];
+  };
+  for (const line of block.trimEnd().split('\n')) {
+    const [, service] = /^systemctl (.*)$/.exec(line) ?? [];
+    const [, command] = /^muster (.*)$/.exec(line) ?? [];
+    if (service === undefined && command === undefined) {
+      lines.push(line);
+      continue;
+    }
+    flush();
+    if (service !== undefined) await (SERVICES[service] as () => Promise<void>)();
+    else muster(...(command as string).split(' '));
+  }
+  flush();
+}
+
+/** As the user of the server. */
+function shell(commands: string, moment: string): void {
+  const text = commands
+    .replaceAll('/backup', path.join(folder, 'backup'))
+    .replaceAll('/var/lib/postgresql/15/main', cluster.dataDir)
+    .replaceAll('2026-11-19 12:00:00+00', moment);
+  const { uid, gid } = statSync(path.dirname(cluster.dataDir));
+  const { status, stderr } = spawnSync('bash', ['-euc', text], {
+    ...(process.getuid?.() === 0 ? { uid, gid } : {}),
+    cwd: folder,
+    encoding: 'utf8',
+    env: { PATH: `${findPostgres()?.bin}:${process.env.PATH}`, DATABASE_URL: cluster.url },
+  });
+  if (status !== 0) throw new Error(`${text}\nended with ${status}: ${stderr}`);
+}
+
+function muster(...args: string[]): void {
+  const { status, stderr } = spawnSync(process.execPath, [...MUSTER, ...args], {
+    encoding: 'utf8',
+    env: { PATH: process.env.PATH, DATABASE_URL: cluster.url, MUSTER_DATA_DIR: path.join(folder, 'data') },
+  });
+  if (status !== 0) throw new Error(`muster ${args.join(' ')} ended with ${status}: ${stderr}`);
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look at whatever came
+async function ask(way: string, body?: object): Promise<{ status: number; body: any }> {
+  const answer = await fetch(server.url + way, {
+    method: body ? 'POST' : 'GET',
+    headers: { authorization: `Bearer ${OPERATOR}`, ...(body ? { 'content-type': 'application/json' } : {}) },
+    ...(body ? { body: JSON.stringify(body) } : {}),
+  });
+  return { status: answer.status, body: await answer.json() };
+}
+
+const enqueue = async (lane: string): Promise<string> =>
+  (await ask(`/api/lanes/${lane}/actions`, { kind: 'x' })).body.id;
+const claim = async (lane: string) =>
+  (await ask(`/api/lanes/${lane}/claim`, { worker: 'w' })).body.actions[0] as { id: string; attempt: number };
+const report = (id: string, attempt: number) =>
+  ask(`/api/actions/${id}/report`, { attempt, status: 'succeeded' });
+
+test('G70 G17: back to an earlier moment with the commands of the docs: reports of lost attempts are LATE, lost numbers are not used again, cursors are refused', async () => {
+  await follow('keep the log');
+  const kept = await enqueue('kept');
+  await follow('copy the files');
+
+  const running = await enqueue('running');
+  expect(await claim('running')).toMatchObject({ id: running, attempt: 1 });
+  const waiting = await enqueue('waiting');
+  const behind = await server.engine.feed.cursor(server.engine.db, 'end');
+  const [{ now }] = (await sql(cluster, 'select clock_timestamp()::text as now')) as [{ now: string }];
+  // all of this will not have happened
+  expect(await claim('waiting')).toMatchObject({ id: waiting, attempt: 1 });
+  expect((await report(running, 1)).body).toMatchObject({ accepted: true });
+  const lost = await enqueue('lost');
+  expect(await claim('lost')).toMatchObject({ id: lost, attempt: 1 });
+  const ahead = await server.engine.feed.cursor(server.engine.db, 'end');
+
+  await follow('go back', now);
+
+  const { db, feed } = server.engine;
+  for (const cursor of [behind, ahead])
+    await expect(feed.read(db, { cursor })).rejects.toMatchObject({
+      code: 'MUSTER_OTHER_INCARNATION',
+      message: 'The database was restored after this cursor was issued. Read the event feed from the start.',
+    });
+  expect((await feed.read(db)).events.length).toBeGreaterThan(0);
+
+  // handed out after the moment
+  expect(await report(waiting, 1)).toMatchObject({ status: 200, body: { accepted: false } });
+  const { events } = (await ask(`/api/actions/${waiting}`)).body;
+  expect(events.at(-1)).toMatchObject({ type: 'LATE', attempt: 1 });
+  expect((await report(lost, 1)).status).toBe(404);
+  const next = await enqueue('lost');
+  expect(BigInt(next)).toBeGreaterThan(BigInt(lost) + 1_000n);
+
+  // handed out before it
+  expect((await report(running, 1)).body).toMatchObject({ accepted: true });
+  expect(await claim('kept')).toMatchObject({ id: kept, attempt: 1 });
+  expect((await report(kept, 1)).body).toMatchObject({ accepted: true });
+  muster('check');
+});
