@@ -1,20 +1,16 @@
 import { spawnSync } from 'node:child_process';
-import { chownSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { chownSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { findPostgres } from '../../../testing/postgres-binaries.mjs';
 import { type Cluster, startCluster } from '../../../testing/postgres-cluster.mjs';
 import { sql } from '../../../testing/postgres-standby.mjs';
 import { readConfig } from '../src/config.ts';
 import { type Server, startServer } from '../src/main.ts';
+import { followDocs, serviceOf } from '../testing/docs-commands.ts';
 import { MUSTER } from '../testing/programs.ts';
 
-/**
- * The commands of docs/operations.md, as they stand there, on a server of its own: only the paths and the moment are
- * replaced. `systemctl` is what starts and stops the programs here, and `muster` is run as on a node.
- */
-const page = readFileSync(new URL('../../../docs/operations.md', import.meta.url), 'utf8');
+/** "Back to an earlier moment" of docs/operations.md, with its commands, on a server of its own. */
 const OPERATOR = 'operator-token-of-this-test-0123456789';
 const folder = mkdtempSync(path.join(tmpdir(), 'muster-backup-'));
 let cluster: Cluster;
@@ -43,52 +39,14 @@ async function start(): Promise<void> {
   );
 }
 
-const SERVICES: Record<string, () => Promise<void>> = {
-  'stop muster': () => server.stop(),
-  'start muster': start,
-  'stop postgresql': () => cluster.down('fast'),
-  'start postgresql': () => cluster.up(),
-  'restart postgresql': () => cluster.restart('fast'),
-};
-
-/** The block that begins with this comment. */
-async function follow(title: string, moment = ''): Promise<void> {
-  const [, block] = new RegExp(`\`\`\`sh\\n# ${title}\\n(.*?)\`\`\``, 's').exec(page) ?? [];
-  if (block === undefined) throw new Error(`docs/operations.md has no commands "${title}".`);
-  let lines: string[] = [];
-  const flush = () => {
-    if (lines.length > 0) shell(lines.join('\n'), moment);
-    lines = [];
-  };
-  for (const line of block.trimEnd().split('\n')) {
-    const [, service] = /^systemctl (.*)$/.exec(line) ?? [];
-    const [, command] = /^muster (.*)$/.exec(line) ?? [];
-    if (service === undefined && command === undefined) {
-      lines.push(line);
-      continue;
-    }
-    flush();
-    if (service !== undefined) await (SERVICES[service] as () => Promise<void>)();
-    else muster(...(command as string).split(' '));
-  }
-  flush();
-}
-
-/** As the user of the server. */
-function shell(commands: string, moment: string): void {
-  const text = commands
-    .replaceAll('/backup', path.join(folder, 'backup'))
-    .replaceAll('/var/lib/postgresql/15/main', cluster.dataDir)
-    .replaceAll('2026-11-19 12:00:00+00', moment);
-  const { uid, gid } = statSync(path.dirname(cluster.dataDir));
-  const { status, stderr } = spawnSync('bash', ['-euc', text], {
-    ...(process.getuid?.() === 0 ? { uid, gid } : {}),
-    cwd: folder,
-    encoding: 'utf8',
-    env: { PATH: `${findPostgres()?.bin}:${process.env.PATH}`, DATABASE_URL: cluster.url },
+const follow = (title: string, moment = '') =>
+  followDocs(title, {
+    cluster,
+    environment: { DATABASE_URL: cluster.url },
+    replaced: { '/backup': path.join(folder, 'backup'), '2026-11-19 12:00:00+00': moment },
+    systemctl: { ...serviceOf(cluster), 'stop muster': () => server.stop(), 'start muster': start },
+    muster: (args) => muster(...args),
   });
-  if (status !== 0) throw new Error(`${text}\nended with ${status}: ${stderr}`);
-}
 
 function muster(...args: string[]): void {
   const { status, stderr } = spawnSync(process.execPath, [...MUSTER, ...args], {

@@ -74,8 +74,9 @@ export function pooled(pool: pg.Pool, patience?: Patience) {
       }
     },
 
+    // it keeps its names, because it is not of this pool, and reaches the server itself
     adopt: (client: Queryable): Queryable => ({
-      query: (config: Query) => client.query(own(config)),
+      query: (config: Query) => client.query(ownQuery(config, patience?.isDistributed)),
     }),
 
     async transaction<T>(run: (tx: Transaction) => Promise<T>, limits: Limits = {}): Promise<T> {
