@@ -19,7 +19,7 @@ test('G54 G11 G43: the primary is killed and its standby promoted under load: no
     database: 'failover',
     seed: SEED,
     disturbances: 8, // as many as there are kinds of them
-    callsBetween: 40,
+    callsBetween: 25,
     folder: path.join(folder, 'sound'),
   });
   const text = describeRound(result).join('\n');

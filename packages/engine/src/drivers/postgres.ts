@@ -60,6 +60,8 @@ const HOUSEKEEPING_CONNECTIONS = 2;
 /** Below the 60 s after which housekeeping goes on without a duty. */
 const HOUSEKEEPING_STATEMENT_MS = 45_000;
 
+const LEAVE_AGAIN_MS = 1_000;
+
 /** The pool of whatever is none of the others. */
 const REQUESTS = 'requests';
 
@@ -88,9 +90,14 @@ export function openPostgres(options: PostgresOptions): Database {
   const listeningLine = options.listen ? lineTo(options.listen, connectMs) : line;
   const closings: ((reason: Error) => void)[] = [];
   /** After a failover the old primary may come back as a standby, or be told not to write: nothing may stay there. */
+  let leftAt = Number.NEGATIVE_INFINITY;
   const onReadOnly = () => {
     line.primary?.doubt();
     listeningLine.primary?.doubt();
+    // a new listening session makes every waiting call look again, and each of them may come back to here
+    const now = performance.now();
+    if (now - leftAt < LEAVE_AGAIN_MS) return;
+    leftAt = now;
     const reason = new Error('The server has become read-only: its idle connections are closed.');
     for (const close of closings) close(reason);
     void listener.reconnect();
