@@ -7,6 +7,7 @@ import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { defaultServerConditions } from 'vite';
 import { defineConfig } from 'vitest/config';
+import { findPgbouncer } from './testing/pgbouncer.mjs';
 import './testing/provided.ts';
 
 // Workspace packages export their TypeScript source under this condition. Not `module`: that is for bundlers, and files that
@@ -79,6 +80,8 @@ if (gone.length > 0) throw new Error(`vitest.config.ts lists suites that there a
 
 const suites = ['packages/*/test/**/*.test.ts', 'apps/*/test/**/*.test.ts'];
 const unit = '**/*.unit.test.ts';
+/** They start a PgBouncer; `npm test` says it if there is none. */
+const withoutPooler = findPgbouncer() === undefined ? ['**/pooler.postgres.test.ts'] : [];
 /** VACUUM, which they need, cannot run in a transaction, and through a pooler every statement is in one. */
 const notThroughPooler =
   // biome-ignore lint/style/noProcessEnv: the caller chooses the suites
@@ -113,7 +116,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'postgres',
-          exclude: [...never, unit, pgliteOnly, ...notThroughPooler],
+          exclude: [...never, unit, pgliteOnly, ...notThroughPooler, ...withoutPooler],
           globalSetup: 'testing/global-setup.ts',
           include: [...suites, 'bench/test/**/*.postgres.test.ts', 'testing/test/**/*.postgres.test.ts'],
           provide: { database: 'postgres' },

@@ -37,7 +37,6 @@ const tally = await runSuites([
   ...args,
   ...(hasPostgres ? [] : ['--project=!postgres']),
   ...(hasHaproxy ? [] : ['--exclude=**/balancer.postgres.test.ts']),
-  ...(hasPgbouncer ? [] : ['--exclude=**/pooler.postgres.test.ts']),
 ]);
 
 const notRun = missingParts(tally, args.length === 0 || requireAll);
@@ -50,7 +49,7 @@ if (!hasHaproxy)
   notRun.balancer = 'the suite of nodes behind a balancer, because no HAProxy was found; install haproxy';
 if (hasPostgres && !hasPgbouncer) {
   notRun.pooler =
-    'the suite through a pooler, because no PgBouncer was found; install pgbouncer or set MUSTER_TEST_PGBOUNCER';
+    'the suites through a pooler, because no PgBouncer was found; install pgbouncer or set MUSTER_TEST_PGBOUNCER';
 }
 for (const reason of Object.values(notRun)) console.log(`not run: ${reason}`);
 

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Cluster, startCluster } from '../../../testing/postgres-cluster.mjs';
-import { isFollowed, PAIR_SETTINGS } from '../../../testing/postgres-standby.mjs';
+import { isFollowed, PAIR_SETTINGS, sql } from '../../../testing/postgres-standby.mjs';
+import { inspect } from '../src/commands/inspect.ts';
 import { readConfig } from '../src/config.ts';
 import { type Server, startServer } from '../src/main.ts';
 import { followDocs, serviceOf } from '../testing/docs-commands.ts';
@@ -68,4 +69,15 @@ test('G54 G70: with the commands of the docs a standby is made and promoted, and
   const kinds = (body as { actions: { kind: string }[] }).actions.map(({ kind }) => kind);
   expect(kinds).toEqual(expect.arrayContaining(['before', 'after']));
   await expect.poll(async () => (await feed.read(db, { cursor })).events.length).toBeGreaterThan(1);
+
+  const durability = async () => {
+    const said: string[] = [];
+    const out = { say: (line: string) => void said.push(line), note: () => {}, data: async () => {} };
+    await inspect.run({ config: readConfig({}), db }, {}, out);
+    return said.find((line) => /durably|synchronous_commit/.test(line));
+  };
+  expect(await durability()).not.toContain('is local');
+  await sql(second, `alter system set synchronous_commit = 'local'`);
+  await sql(second, 'select pg_reload_conf()');
+  await expect.poll(durability).toMatch(/^wrong: synchronous_commit is local/);
 });

@@ -50,8 +50,11 @@ async function durability({ db }: CommandContext): Promise<Finding> {
   if (db.kind === 'embedded')
     return 'note: The embedded database survives a killed process, but not a power cut. For that, use a PostgreSQL server.';
   const { rows } = await db.query({
-    text: `select current_setting('synchronous_commit') as commit, current_setting('fsync') as fsync`,
+    text: `select current_setting('synchronous_commit') as commit, current_setting('fsync') as fsync,
+      current_setting('synchronous_standby_names') <> '' as has_standby`,
   });
+  if (rows[0].has_standby && rows[0].commit === 'local')
+    return 'wrong: synchronous_commit is local, so commits do not wait for the standby: a failover can lose acknowledged actions.';
   return rows[0].commit === 'off' || rows[0].fsync === 'off'
     ? 'wrong: synchronous_commit or fsync is off in the database: acknowledged actions can be lost.'
     : 'ok: The database writes durably.';
