@@ -8,8 +8,8 @@ import { createConnection } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { startGuard } from './guard.mjs';
 import { freePort } from './free-port.mjs';
+import { startGuard } from './guard.mjs';
 import { serverUser } from './postgres-cluster.mjs';
 
 const KNOWN = [

@@ -34,7 +34,6 @@ test('an asynchronous standby loses what was acknowledged, and the checker sees 
   const stage = await failoverStage(path.join(folder), { asynchronous: true });
   try {
     const { findings } = await playRound(stage, {
-      database: 'failover',
       seed: SEED,
       disturbances: 1,
       callsBetween: 60,

@@ -100,6 +100,7 @@ export async function failoverStage(
   };
   return {
     nodes,
+    doors: nodes.map(({ proxy }) => proxy),
     token,
     acts: asynchronous ? broken : sound,
     crashes: () => crashes,
