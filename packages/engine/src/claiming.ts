@@ -25,9 +25,8 @@ export interface Wait {
 }
 
 /** What to wait for, and how to look for it. */
-interface Looking<T> extends Wait {
+interface Looking<T> {
   readonly key: string;
-  readonly tenantId: number;
   /** Waiters with an equal `alike` find the same. */
   readonly alike?: () => string;
   look(): Promise<T>;
@@ -44,17 +43,22 @@ interface Looking<T> extends Wait {
  * the time something is claimed for it, that is given back at once. If there is no room to wait, work that is already
  * available is still returned.
  */
-async function lookUntil<T>(waiters: Waiters, on: Looking<T>, woken?: () => void): Promise<T> {
-  if (!on.waitMs && !on.signal) return on.look();
-  const waits = Boolean(on.waitMs) && !on.signal?.aborted;
-  const waiter = waits ? waiters.add(on.key, on.tenantId, on.waitMs as number, on.alike?.()) : null;
+async function lookUntil<T>(
+  waiters: Waiters,
+  { tenantId, waitMs = 0, signal }: { readonly tenantId: number } & Wait,
+  on: Looking<T>,
+  woken?: () => void,
+): Promise<T> {
+  if (waitMs === 0 && !signal) return on.look();
+  const waits = waitMs > 0 && !signal?.aborted;
+  const waiter = waits ? waiters.add(on.key, tenantId, waitMs, on.alike?.()) : null;
   const gone = () => waiter?.end();
-  on.signal?.addEventListener('abort', gone, { once: true });
+  signal?.addEventListener('abort', gone, { once: true });
   try {
     for (let wasWoken = false; ; wasWoken = true) {
       const result = await on.look();
       if (on.found(result)) {
-        if (on.signal?.aborted) await on.giveBack(result);
+        if (signal?.aborted) await on.giveBack(result);
         else waiter?.end(on.verdict(result));
         return result;
       }
@@ -64,7 +68,7 @@ async function lookUntil<T>(waiters: Waiters, on: Looking<T>, woken?: () => void
       woken?.();
     }
   } finally {
-    on.signal?.removeEventListener('abort', gone);
+    signal?.removeEventListener('abort', gone);
     waiter?.end();
   }
 }
@@ -103,8 +107,6 @@ function checkWait(request: Wait): void {
     throw new EngineError('MUSTER_BAD_VALUE', `waitMs must be a number from 0 to ${LONGEST_WAIT_MS}.`);
 }
 
-const waitOf = ({ tenantId, waitMs, signal }: { tenantId: number } & Wait) => ({ tenantId, waitMs, signal });
-
 export type ClaimRequest = ClaimItem & Wait;
 export type ClaimPoolRequest = ClaimPoolItem & Wait;
 /** The action that a worker gets, or the one it already has. */
@@ -122,7 +124,8 @@ export function createClaiming(options: {
   woken?: () => void;
 }) {
   const { release } = options;
-  const search = <T>(on: Looking<T>) => lookUntil(options.waiters, on, options.woken);
+  const search = <T>(of: { readonly tenantId: number } & Wait, on: Looking<T>) =>
+    lookUntil(options.waiters, of, on, options.woken);
   return {
     async claimMany(client: Queryable, requests: readonly ClaimItem[]): Promise<(ClaimedAction | null)[]> {
       for (const request of requests) {
@@ -137,8 +140,7 @@ export function createClaiming(options: {
     async claim(client: Queryable, request: ClaimRequest): Promise<ClaimedAction | null> {
       checkLane(request.laneId);
       checkClaimer(request);
-      const answer = await search({
-        ...waitOf(request),
+      const answer = await search(request, {
         key: laneKey(request.tenantId, request.laneId),
         alike: () => [request.channel, request.generation, request.except].join('\n'),
         look: () => options.claim(client, request),
@@ -162,8 +164,7 @@ export function createClaiming(options: {
       checkClaimer(request);
       checkWhole(request.max, 'max', 0);
       const isEmpty = (found: ClaimSlotsAnswer) => found.kind === 'claimed' && found.actions.length === 0;
-      const answer = await search({
-        ...waitOf(request),
+      const answer = await search(request, {
         key: runnerKey(request.tenantId, request.runnerId),
         alike: () => [request.channel, request.max].join('\n'),
         news: request.news,
@@ -187,8 +188,7 @@ export function createClaiming(options: {
       checkClaimer(request);
       if (request.actionId !== undefined && !isId(request.actionId)) return { kind: 'empty' };
       ifGiven(request.normalShare, (share) => checkWhole(share, 'normalShare', 0));
-      const answer = await search({
-        ...waitOf(request),
+      const answer = await search(request, {
         key: laneKey(request.tenantId, request.poolId),
         alike: () => [request.channel, request.actionId].join('\n'),
         look: () =>
@@ -215,8 +215,7 @@ export function createClaiming(options: {
     ): Promise<T> {
       checkWait(on);
       const key = stopKey(checkTenant(on.tenantId), checkRunner(on.runnerId));
-      return search({
-        ...waitOf(on),
+      return search(on, {
         key,
         look,
         found,
@@ -234,8 +233,7 @@ export function createClaiming(options: {
     ): Promise<T> {
       checkWait(on);
       const key = runnerKey(checkTenant(on.tenantId), checkRunner(on.runnerId));
-      return search({
-        ...waitOf(on),
+      return search(on, {
         key,
         look,
         found: (result) => actionsOf(result).length > 0,

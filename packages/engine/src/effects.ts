@@ -104,7 +104,7 @@ export class Effects {
         query = { name, text: textWith(statement, effects) };
         texts.set(key, query);
       }
-      const { rows } = await client.query({ ...query, values });
+      const { rows } = await client.query({ name: query.name, text: query.text, values });
       return effects.length === 0 ? { rows, told: [], factsOf: nothing } : split(rows, effects);
     };
   }
@@ -171,7 +171,8 @@ function split(all: Asked['rows'], effects: readonly Effect[]): Asked {
     }
     const [actionId, facts] = [row.effect_action, row.effect_facts];
     told.push({ effect, actionId, facts });
-    byAction.set(actionId, { ...byAction.get(actionId), ...facts });
+    const known = byAction.get(actionId);
+    byAction.set(actionId, known ? { ...known, ...facts } : facts);
   }
   return { rows, told, factsOf: (actionId) => byAction.get(actionId) };
 }

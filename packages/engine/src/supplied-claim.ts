@@ -45,7 +45,10 @@ export function createSuppliedClaims(
       const isWorthIt = by.actionsOf(first).length === 0 && (await by.mayBeMore?.(wish, first));
       return isWorthIt ? serve(calls.db, wish) : first;
     }
-    return (wish, wait = {}) =>
-      claiming.claimSupplied({ ...by.runnerOf(wish), ...wait }, () => look(wish), by.actionsOf, by.giveBack);
+    return (wish, { waitMs, signal } = {}) => {
+      const { tenantId, runnerId } = by.runnerOf(wish);
+      const on = { tenantId, runnerId, waitMs, signal };
+      return claiming.claimSupplied(on, () => look(wish), by.actionsOf, by.giveBack);
+    };
   };
 }

@@ -67,15 +67,15 @@ export class Bus {
       }
       for (const { tenantId, key, body } of messages)
         actions.push({
-          ...{
-            tenantId,
-            laneId: laneOfKey(lanesOf.get(tenantId) as BusLanes, key),
-            channel: BUS,
-            kind: name,
-            unbounded: true,
-          },
-          ...{ payload: { key, body } satisfies Stored, maxAttempts: RECEIVES, backoffMs: BACKOFF_MS },
-          ...{ headOfLine: 'hold' as const },
+          tenantId,
+          laneId: laneOfKey(lanesOf.get(tenantId) as BusLanes, key),
+          channel: BUS,
+          kind: name,
+          unbounded: true,
+          payload: { key, body } satisfies Stored,
+          maxAttempts: RECEIVES,
+          backoffMs: BACKOFF_MS,
+          headOfLine: 'hold' as const,
         });
     }
     for (const answer of await this.#options.engine.enqueueMany(tx, actions))

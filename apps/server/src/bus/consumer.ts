@@ -71,8 +71,12 @@ export class Consumer {
     const reports = await engine.reportMany(
       tx,
       claimed.map(({ id, attempt, laneId }) => ({
-        ...{ tenantId, actionId: id, attempt, leasedIn: laneId },
-        ...{ status: 'succeeded' as const, worker },
+        tenantId,
+        actionId: id,
+        attempt,
+        leasedIn: laneId,
+        status: 'succeeded' as const,
+        worker,
       })),
     );
     const ours = claimed.filter((_, n) => reports[n]?.accepted && !reports[n]?.repeated);

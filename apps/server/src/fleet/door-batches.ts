@@ -60,7 +60,7 @@ export function createDoorBatches(s: string, now: () => Date) {
       sets: readonly { readonly setId: string; readonly targets: readonly DoorTarget[] }[],
     ): Promise<void> {
       const rows = sets.flatMap(({ setId, targets }) =>
-        targets.map((one, n) => ({ ...one, setId, n: n + 1 })),
+        targets.map((one, n) => ({ setId, n: n + 1, ...one })),
       );
       await client.query({
         name: 'muster_fill_door_batches',

@@ -11,9 +11,10 @@ export function ownQuery(config: Query, isDistributed = false) {
   const isOfOne = isDistributed && config.values;
   if (isOfOne) checkOneTenant(config.text, config.values as readonly unknown[]);
   const text = isOfOne ? ofOneTenant(config.text) : config.text;
-  return config.name === undefined
-    ? { ...config, text, types }
-    : { ...config, text, name: nameFor(config.name, text), types };
+  const own: Query & { name?: string; types: typeof types; values?: unknown[] } = { text, types };
+  if (config.name !== undefined) own.name = nameFor(config.name, text);
+  if (config.values !== undefined) own.values = config.values;
+  return own;
 }
 
 const texts = new Map<string, Map<string, string>>();

@@ -41,7 +41,9 @@ export function pooled(pool: pg.Pool, patience?: Patience) {
   const own = ({ name, ...rest }: Query) =>
     ownQuery(name === undefined || setLocal ? rest : { name, ...rest }, patience?.isDistributed);
   const within = <Q extends object>(config: Q, statementMs = patience?.statementMs ?? 0) =>
-    statementMs === 0 ? config : { ...config, query_timeout: Math.ceil(statementMs * CLIENT_WAITS_LONGER) };
+    statementMs === 0
+      ? config
+      : Object.assign(config, { query_timeout: Math.ceil(statementMs * CLIENT_WAITS_LONGER) });
   // A connection that breaks while lent out, between two statements of a transaction, emits an error event; without a
   // listener that would end the process. The next statement fails, and that is enough.
   pool.on('connect', (client) => void client.on('error', () => {}));

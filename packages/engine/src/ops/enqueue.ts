@@ -77,24 +77,8 @@ export interface Verdict {
   readonly id: string;
   readonly outcome: Enqueued['outcome'];
   readonly at: Date;
-  readonly waits: Waits | null;
+  readonly found: Found;
 }
-
-type Waits = Partial<
-  Pick<
-    WaitingFacts,
-    | 'lanePaused'
-    | 'blocked'
-    | 'aheadId'
-    | 'urgent'
-    | 'tenantPaused'
-    | 'pausedTag'
-    | 'pausedAt'
-    | 'pausedBy'
-    | 'slots'
-    | 'running'
-  >
->;
 
 export interface EncodedAction {
   readonly tenantId: number;
@@ -121,23 +105,27 @@ export interface EncodedAction {
   readonly tell: boolean;
 }
 
-interface Row {
+/** What stands in the way of an action; absent unless requested. */
+interface Found {
+  /** As JSON. */
+  readonly waits?: {
+    readonly blocked?: string;
+    readonly aheadId?: string;
+    readonly urgent?: { readonly id: string; readonly channel: string; readonly until: string };
+    readonly paused?: { readonly tag: string; readonly at: string; readonly by?: string };
+    readonly lanePaused?: { readonly at: string; readonly by?: string };
+  } | null;
+  readonly slots?: number | null;
+  readonly running?: number | null;
+}
+
+interface Row extends Found {
   ord: number;
   outcome: 'created' | 'present' | 'mismatch' | 'kept' | 'deep' | 'busy' | 'superseded';
   action_id: string;
   runner_id: string | null;
   /** The superseded action's; a created one has its item's. */
   channel?: string;
-  /** As JSON; absent, like the next two, unless requested. */
-  waits?:
-    | (Omit<Waits, 'urgent' | 'lanePaused' | 'tenantPaused' | 'pausedTag' | 'pausedAt' | 'pausedBy'> & {
-        urgent?: { id: string; channel: string; until: string };
-        paused?: { tag: string; at: string; by?: string };
-        lanePaused?: { at: string; by?: string };
-      })
-    | null;
-  slots?: number | null;
-  running?: number | null;
   /** How many more its lane takes, if that was counted. */
   room?: number | null;
 }
@@ -370,35 +358,41 @@ function answerOf(row: Row, at: Date, most: number): Verdict | EngineError | Bus
     case 'deep':
       return new EngineError('MUSTER_LANE_FULL', `The lane is full: it has ${most} unfinished actions.`);
     default:
-      return { id: row.action_id, outcome: row.outcome as Enqueued['outcome'], at, waits: waitsOf(row) };
+      return { id: row.action_id, outcome: row.outcome as Enqueued['outcome'], at, found: row };
   }
 }
 
-function waitsOf({ waits, slots = null, running = null }: Row): Waits | null {
-  if (!waits) return null;
-  const { urgent, lanePaused, paused, ...others } = waits;
+function factsOf(
+  { waits, slots = null, running = null }: Found,
+  own: Pick<WaitingFacts, 'notBefore' | 'maxAttempts' | 'now'>,
+): WaitingFacts {
+  const { aheadId = null, blocked = null, lanePaused, paused, urgent } = waits ?? {};
   return {
-    ...others,
-    ...(paused ? pausedBy(paused) : {}),
-    ...(lanePaused ? { lanePaused: { at: new Date(lanePaused.at), by: lanePaused.by ?? null } } : {}),
-    urgent: urgent ? { ...urgent, until: new Date(urgent.until) } : null,
+    tenantPaused: paused?.tag === '',
+    pausedTag: paused?.tag || null,
+    pausedAt: paused ? new Date(paused.at) : null,
+    pausedBy: paused?.by ?? null,
+    lanePaused: lanePaused ? { at: new Date(lanePaused.at), by: lanePaused.by ?? null } : null,
+    blocked,
+    failures: 0,
+    deferrals: 0,
+    aheadId,
+    urgent: urgent ? { id: urgent.id, channel: urgent.channel, until: new Date(urgent.until) } : null,
     slots,
     running,
-  };
-}
-
-function pausedBy({ tag, at, by }: { tag: string; at: string; by?: string }) {
-  return {
-    tenantPaused: tag === '',
-    pausedTag: tag === '' ? null : tag,
-    pausedAt: new Date(at),
-    pausedBy: by ?? null,
+    leasedAt: null,
+    leaseUntil: null,
+    worker: null,
+    cancelRequested: false,
+    notBefore: own.notBefore,
+    maxAttempts: own.maxAttempts,
+    now: own.now,
   };
 }
 
 /** The result: the verdict and the caller's own values together. */
 export function enqueued(action: NewAction, encoded: EncodedAction, verdict: Verdict): Enqueued {
-  const { id, outcome, at, waits } = verdict;
+  const { id, outcome, at, found } = verdict;
   if (outcome !== 'created' || !encoded.tell) return { id, outcome };
   const maxAttempts = action.maxAttempts ?? 3;
   const notBefore = action.notBefore ?? null;
@@ -427,7 +421,7 @@ export function enqueued(action: NewAction, encoded: EncodedAction, verdict: Ver
     startedAt: null,
     leaseUntil: null,
     cancelRequested: false,
-    waitingFor: waitingFor({ ...NOTHING, ...waits, notBefore, maxAttempts, now: at }),
+    waitingFor: waitingFor(factsOf(found, { notBefore, maxAttempts, now: at })),
     endedAt: null,
     reason: null,
     error: null,
@@ -436,20 +430,3 @@ export function enqueued(action: NewAction, encoded: EncodedAction, verdict: Ver
   };
   return { id, outcome, created };
 }
-
-const NOTHING = {
-  tenantPaused: false,
-  pausedTag: null,
-  lanePaused: null,
-  blocked: null,
-  failures: 0,
-  deferrals: 0,
-  aheadId: null,
-  urgent: null,
-  slots: null,
-  running: null,
-  leasedAt: null,
-  leaseUntil: null,
-  worker: null,
-  cancelRequested: false,
-};

@@ -139,8 +139,10 @@ export function createLookUp(context: Context, reasons: Reasons) {
     /** The created action, with the doors' reasons why it waits. */
     async explain(client: Queryable, created: CreatedAction): Promise<CreatedAction> {
       const given = await reasons.ask(client, [created]);
-      const waiting = created.waitingFor && withDoor(created.waitingFor, given.get(created.id));
-      return { ...created, waitingFor: waiting };
+      const door = given.get(created.id);
+      return door && created.waitingFor
+        ? { ...created, waitingFor: withDoor(created.waitingFor, door) }
+        : created;
     },
 
     /** Newest first; the cursor is the last id of the previous page. */

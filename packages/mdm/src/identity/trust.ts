@@ -29,8 +29,10 @@ export class Trust {
     const { parsed } = given;
     this.check(parsed, now);
     this.memory?.set(given.hash, {
-      ...{ from: Date.parse(parsed.validFrom), to: Date.parse(parsed.validTo) },
-      ...{ serialNumber: parsed.serialNumber, publicKey: isSigner ? parsed.publicKey : null },
+      from: Date.parse(parsed.validFrom),
+      to: Date.parse(parsed.validTo),
+      serialNumber: parsed.serialNumber,
+      publicKey: isSigner ? parsed.publicKey : null,
     });
   }
 

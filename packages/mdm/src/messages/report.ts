@@ -66,10 +66,12 @@ const ENVELOPE = new Set([
 
 function reportOf(dict: PlistDict): Report {
   const status = requiredText(dict, 'Status');
-  const ofChannel = { channel: readChannel(dict), needSync: flagOf(dict, 'NeedSyncResponse') };
-  if (status === 'Idle') return { status, ...ofChannel };
+  const channel = readChannel(dict);
+  const needSync = flagOf(dict, 'NeedSyncResponse');
+  if (status === 'Idle') return { status, channel, needSync };
   const ofCommand = {
-    ...ofChannel,
+    channel,
+    needSync,
     commandUuid: requiredText(dict, 'CommandUUID'),
     requestType: textOf(dict, 'RequestType'),
   };

@@ -70,7 +70,7 @@ export function changeRoutes(tools: {
     );
     const action = await readBack(`action ${params.id}`, () => engine.get(engine.db, tenantId, params.id));
     if (!action) throw unknownAction();
-    return { ...wireAction(action), outcome };
+    return Object.assign(wireAction(action, action), { outcome });
   }
 
   const looking =

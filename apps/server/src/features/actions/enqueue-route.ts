@@ -1,5 +1,5 @@
 import { api } from '@muster/contracts';
-import type { Engine } from '@muster/engine';
+import type { Engine, NewAction } from '@muster/engine';
 import type { Audit } from '../../audit/audit.ts';
 import { noteCommitted } from '../../audit/note-committed.ts';
 import { operators } from '../../http/access.ts';
@@ -33,8 +33,9 @@ export function enqueueRoute(tools: {
         { deliverBy: body.deliverBy, deadline: body.deadline },
         async () => (await engine.idOfKey(engine.db, tenantId, idempotencyKey)) !== null,
       );
-      const action = {
+      const action = (laneId: string): NewAction => ({
         tenantId,
+        laneId,
         channel: GENERIC,
         kind: body.kind,
         payload: body.payload,
@@ -48,14 +49,14 @@ export function enqueueRoute(tools: {
         supersede: body.supersede && { key: body.supersede.key, mode: body.supersede.mode ?? 'replace' },
         idempotencyKey,
         createdBy: caller.name,
-      };
+      });
       const { id, created: made } = await lanes.with(tenantId, lane, (laneId) =>
-        engine.enqueue(engine.db, { ...action, laneId }, { created: true }),
+        engine.enqueue(engine.db, action(laneId), { created: true }),
       );
       if (!made) {
         const view = await readBack(`action ${id}`, () => views.get(tenantId, id));
         if (!view) throw unknownAction();
-        return wireAction(view);
+        return wireAction(view, view);
       }
       // Enqueues are gathered, so the audit line cannot share their transaction; the action names its creator as well.
       if (caller.kind === 'operator')
@@ -65,7 +66,7 @@ export function enqueueRoute(tools: {
           detail: { lane, kind: body.kind },
         });
       created(reply);
-      return wireAction({ ...made, space: GENERIC, laneName: lane });
+      return wireAction(made, { space: GENERIC, laneName: lane });
     },
   });
 }

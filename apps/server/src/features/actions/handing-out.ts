@@ -40,11 +40,21 @@ export function createHandingOut(tools: { engine: Engine; handed: HandedToWorker
 
     async claim(to: LaneClaim) {
       const { laneId, worker, leaseMs, except } = to;
-      const item = { tenantId: to.caller.tenantId, laneId, channel: GENERIC, worker, leaseMs, except };
+      const { tenantId } = to.caller;
       const action = await handOut.claim(
         to,
         to.waitSeconds,
-        (wait) => engine.claim(engine.db, { ...item, ...wait }),
+        ({ waitMs, signal }) =>
+          engine.claim(engine.db, {
+            tenantId,
+            laneId,
+            channel: GENERIC,
+            worker,
+            leaseMs,
+            except,
+            waitMs,
+            signal,
+          }),
         null,
         to.mustAnswer,
       );

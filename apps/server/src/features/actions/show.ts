@@ -25,12 +25,13 @@ export function createShow({ copying, engine, fleet, moving, naming }: Tools) {
     const ids = actions.map(({ id }) => id);
     const origins = await fleet.originsOf(engine.db, tenantId, ids);
     const names = await naming.targetNamesOf(engine.db, tenantId, actions);
-    return actions.map((action, place) => ({
-      ...wireAction(action),
-      ...origins.get(action.id),
-      name: naming.nameOf(action),
-      fixed: fixedOf(action),
-      ...names[place],
-    }));
+    return actions.map((action, place) =>
+      Object.assign(
+        wireAction(action, action),
+        origins.get(action.id),
+        { name: naming.nameOf(action), fixed: fixedOf(action) },
+        names[place],
+      ),
+    );
   };
 }

@@ -1,13 +1,13 @@
-import type { ActionEvent, ActionView, ClaimedAction } from '@muster/engine';
+import type { ActionEvent, ActionView, ClaimedAction, CreatedAction } from '@muster/engine';
 import { hideFields } from '../../http/hidden-fields.ts';
 
 /** Actions as operators see them: missing values are left out, times become text, secrets are hidden. */
-export function wireAction(action: ActionView) {
+export function wireAction(action: CreatedAction, lane: Pick<ActionView, 'laneName' | 'space'>) {
   const [payload, result] = [hideFields(action.payload), hideFields(action.result ?? undefined)];
   return {
     id: action.id,
-    lane: action.laneName,
-    space: action.space,
+    lane: lane.laneName,
+    space: lane.space,
     channel: action.channel,
     kind: action.kind,
     payload: payload.shown,

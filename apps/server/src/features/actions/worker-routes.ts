@@ -73,20 +73,21 @@ export function workerRoutes(tools: {
         });
         if (answer.laneId === null) throw notReportedHere();
         if (answer.accepted) handed.forget(tenantId, params.id);
-        const told = { accepted: answer.accepted, status: answer.state, reason: answer.reason ?? undefined };
-        if (!next) return told;
+        const { accepted, state: status } = answer;
+        const reason = answer.reason ?? undefined;
+        if (!next) return { accepted, status, reason };
         const to = { request, reply, caller, lane, worker: next.worker };
         if (answer.next || !body.next?.wait)
-          return { ...told, actions: await handingOut.give(to, answer.next) };
+          return { accepted, status, reason, actions: await handingOut.give(to, answer.next) };
         const actions = await handingOut.claim({
           ...to,
           laneId: answer.laneId,
           leaseMs: next.leaseMs,
           waitSeconds: body.next.wait,
-          except: answer.accepted ? undefined : params.id,
+          except: accepted ? undefined : params.id,
           mustAnswer: true,
         });
-        return { ...told, actions };
+        return { accepted, status, reason, actions };
       },
     }),
 

@@ -13,6 +13,7 @@ import {
 import type { HandOut, To } from '../../http/hand-out.ts';
 import { isId } from '../../http/ids.ts';
 import { heldElsewhere, instanceOf, tellHeldElsewhere, workerOf } from '../../http/instance.ts';
+import type { Wait } from '../../http/long-poll.ts';
 import { checkReportSize } from '../../http/report-size.ts';
 import type { Caller } from '../../tokens/caller.ts';
 import { replacedDevice } from './former-token.ts';
@@ -90,16 +91,19 @@ export function createCheckin(tools: {
     mustAnswer = false,
   ): Promise<ClaimedAction | null> {
     const { laneId, generation, worker } = device;
-    const item = {
-      tenantId,
-      laneId,
-      generation,
-      channel: CHECKIN,
-      worker,
-      leaseMs,
-      except,
-    };
-    return handOut.claim(to, waitSeconds, (wait) => engine.claim(db, { ...item, ...wait }), null, mustAnswer);
+    const look = ({ waitMs, signal }: Wait) =>
+      engine.claim(db, {
+        tenantId,
+        laneId,
+        generation,
+        channel: CHECKIN,
+        worker,
+        leaseMs,
+        except,
+        waitMs,
+        signal,
+      });
+    return handOut.claim(to, waitSeconds, look, null, mustAnswer);
   }
 
   /**
@@ -119,8 +123,13 @@ export function createCheckin(tools: {
   return async (body: Body, caller: Caller, to: To) => {
     const { tenantId } = caller;
     const instance = instanceOf(to.request);
-    const known = deviceOf(caller);
-    const device: Speaking = { ...known, worker: workerOf(holderOf(known.deviceId), instance) };
+    const { deviceId, laneId, generation } = deviceOf(caller);
+    const device: Speaking = {
+      deviceId,
+      laneId,
+      generation,
+      worker: workerOf(holderOf(deviceId), instance),
+    };
     contacts.heardOf(tenantId, device.deviceId, instance);
     const reported = body.result && (await report(tenantId, device, body.result));
     let action = reported ? reported.next : await claim(to, tenantId, device, 0, undefined).catch(replaced);

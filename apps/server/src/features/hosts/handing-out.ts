@@ -66,12 +66,22 @@ export function createHandingOut(tools: {
       news?: () => Promise<boolean>,
     ) {
       const { tenantId, runnerId, worker } = to.agent;
-      const item = { tenantId, runnerId, channel: CHANNEL, worker, leaseMs, max };
       const began = performance.now();
       const claimed = await handOut.claim(
         to,
         wait,
-        (waiting) => engine.claimSlots(engine.db, { ...item, ...waiting, news }),
+        ({ waitMs, signal }) =>
+          engine.claimSlots(engine.db, {
+            tenantId,
+            runnerId,
+            channel: CHANNEL,
+            worker,
+            leaseMs,
+            max,
+            waitMs,
+            signal,
+            news,
+          }),
         [],
         mustAnswer,
       );

@@ -322,8 +322,13 @@ function reportedOf(tenantId: number, { hash }: Identity, read: ReadReport): Rep
   if (isExcessive || read.error.code === 'PLIST_ENTITIES') throw read.error;
   const isAbout = commandUuid !== null && userId === null;
   return {
-    ...{ tenantId, udid: udid ?? enrollmentId, hash, commandUuid: isAbout ? commandUuid : null },
-    ...{ status: isAbout ? (status ?? 'Error') : 'Idle', errorChain: [], begins: status === 'Idle' },
+    tenantId,
+    udid: udid ?? enrollmentId,
+    hash,
+    commandUuid: isAbout ? commandUuid : null,
+    status: isAbout ? (status ?? 'Error') : 'Idle',
+    errorChain: [],
+    begins: status === 'Idle',
   };
 }
 

@@ -121,6 +121,6 @@ function lineOf(
   return {
     act: 'pipeline.assign',
     target: `device ${deviceIds[0]?.slice(0, LONGEST_TARGET)}`,
-    detail: { ...given, deviceIds: undefined, batchId, ...(refused ? { refused: refused.code } : {}) },
+    detail: Object.assign({}, given, { deviceIds: undefined, batchId, refused: refused?.code }),
   };
 }

@@ -113,8 +113,15 @@ export function createAssign(tools: Tools) {
       ...(phoneNumber === null ? {} : { phoneNumber }),
     };
     return {
-      ...{ by, assignment, at, type, template, kind: kindOf(type), payload },
-      ...{ deviceIds: [...new Set(deviceIds)], refused: new Map() },
+      by,
+      assignment,
+      at,
+      type,
+      template,
+      kind: kindOf(type),
+      payload,
+      deviceIds: [...new Set(deviceIds)],
+      refused: new Map(),
     };
   }
 
@@ -123,10 +130,13 @@ export function createAssign(tools: Tools) {
       tx,
       tenantId,
       plans.map(({ by, kind, payload, type }) => ({
-        ...{ door: PIPELINE, by, name: type.name, action: { kind, payload } },
+        door: PIPELINE,
+        by,
+        name: type.name,
+        action: { kind, payload },
       })),
     );
-    return plans.map((plan, n) => ({ ...plan, ...(batches[n] as DoorBatch) }));
+    return plans.map((plan, n) => Object.assign(plan, batches[n] as DoorBatch));
   }
 
   /** Queues the actions of the devices that were not refused. */
@@ -138,11 +148,19 @@ export function createAssign(tools: Tools) {
     const answers = await engine.enqueueMany(
       tx,
       given.map(({ plan: { assignment, batchId, by, kind, payload }, device: { laneId } }) => ({
-        ...{ tenantId, laneId, channel: PIPELINE, kind, payload, createdBy: by, tags: [`batch:${batchId}`] },
-        ...{ priority: assignment.priority === 'URGENT' ? ('urgent' as const) : ('normal' as const) },
+        tenantId,
+        laneId,
+        channel: PIPELINE,
+        kind,
+        payload,
+        createdBy: by,
+        tags: [`batch:${batchId}`],
+        priority: assignment.priority === 'URGENT' ? ('urgent' as const) : ('normal' as const),
         // Nothing is dispatched by the clock: a retry waits for its device at the head of the lane.
-        ...{ maxAttempts: ATTEMPTS, backoffMs: 0, headOfLine: 'hold' as const },
-        ...{ onLeaseEnd: assignment.offline === 'FAIL' ? ('fail' as const) : ('retry' as const) },
+        maxAttempts: ATTEMPTS,
+        backoffMs: 0,
+        headOfLine: 'hold' as const,
+        onLeaseEnd: assignment.offline === 'FAIL' ? ('fail' as const) : ('retry' as const),
       })),
     );
     return given.flatMap(({ plan, device: { deviceId } }, n) => {
@@ -183,15 +201,26 @@ export function createAssign(tools: Tools) {
       tx,
       tenantId,
       queued.map(({ actionId, deviceId, plan: { assignment, batchId, template, type } }) => ({
-        ...{ actionId, deviceId, typeId: type.id, batchId, isUrgent: assignment.priority === 'URGENT' },
-        ...{ offline: assignment.offline, templateId: template?.id ?? null },
+        actionId,
+        deviceId,
+        typeId: type.id,
+        batchId,
+        isUrgent: assignment.priority === 'URGENT',
+        offline: assignment.offline,
+        templateId: template?.id ?? null,
       })),
     );
     await fleet.noteAssigned(
       tx,
       tenantId,
       queued.map(({ actionId, deviceId, plan: { batchId, by } }) => ({
-        ...{ actionId, deviceId, source: PIPELINE, sourceId: batchId, by, moreDays: 0, ack: null },
+        actionId,
+        deviceId,
+        source: PIPELINE,
+        sourceId: batchId,
+        by,
+        moreDays: 0,
+        ack: null,
       })),
     );
     const { completed, tokens } = await doAtOnce(tx, tenantId, queued);

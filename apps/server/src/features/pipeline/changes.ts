@@ -48,12 +48,17 @@ export function createChanges(tools: Tools) {
 
   return {
     async assignAction(caller: Caller, { deviceId, ...given }: Given & { deviceId: string }) {
-      const { batchId, valid, failed } = await assignOne(caller, { ...given, deviceIds: [deviceId] });
+      const { batchId, valid, failed } = await assignOne(
+        caller,
+        Object.assign(given, { deviceIds: [deviceId] }),
+      );
       const [refused] = failed;
       if (refused) throw new RefusedAssignment(refused, batchId);
       const [one] = valid;
       return {
-        ...{ batchId, executionId: one?.executionId, enrolmentToken: one?.enrolmentToken },
+        batchId,
+        executionId: one?.executionId,
+        enrolmentToken: one?.enrolmentToken,
         status: one?.isCompleted ? 'COMPLETED' : 'PENDING',
       };
     },

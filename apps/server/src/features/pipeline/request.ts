@@ -21,8 +21,13 @@ export function assignmentOf(given: Given & { readonly deviceIds: readonly strin
     throw httpError('MUSTER_BAD_REQUEST', `phoneNumber must have at most ${LONGEST_NUMBER} characters.`);
   if (phoneNumber !== null) checkCarried('phoneNumber', phoneNumber);
   const assignment = {
-    ...{ actionId, deviceIds, messageTemplateId, offline, phoneNumber },
-    ...{ priority: given.priority, whenBusy: given.whenBusy },
+    actionId,
+    deviceIds,
+    messageTemplateId,
+    offline,
+    phoneNumber,
+    priority: given.priority,
+    whenBusy: given.whenBusy,
   };
   encodeJson(assignment, 'assignment');
   return assignment;

@@ -34,7 +34,8 @@ export function runnerRoutes(tools: {
     claim: { max?: number | undefined } | undefined,
   ) {
     if (!claim) return told;
-    return { ...told, taskDevices: told.accepted ? await claiming.claim(to, { max: claim.max }) : [] };
+    const taskDevices = told.accepted ? await claiming.claim(to, { max: claim.max }) : [];
+    return Object.assign(told, { taskDevices });
   }
 
   return [

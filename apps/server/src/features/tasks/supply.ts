@@ -61,23 +61,28 @@ export function createSupply(engine: Engine) {
     const chosen = await supplyNew(
       client,
       wishes.map(({ most, runner: { pcId, runnerId, tenantId, worker } }) => ({
-        ...{ tenantId, runnerId, worker, most },
+        tenantId,
+        runnerId,
+        worker,
+        most,
         given: { pcId },
       })),
     );
     const found = chosen.flatMap(({ actions, told }, at) =>
-      told === null ? [] : [{ ...(wishes[at] as (typeof wishes)[number]), look: told, fresh: actions }],
+      told === null ? [] : [{ look: told, fresh: actions, ...(wishes[at] as (typeof wishes)[number]) }],
     );
     const toTry = found.filter(({ look }) => look.again.length > 0);
     const tried = await engine.claimNamedMany(
       client,
       toTry.map(({ look, runner: { runnerId, tenantId, worker } }) => ({
-        ...{ tenantId, runnerId, worker },
+        tenantId,
+        runnerId,
+        worker,
         leaseMs: look.timeoutSeconds * 1_000,
         actionIds: look.again,
       })),
     );
-    return found.map((one) => ({ ...one, again: tried[toTry.indexOf(one)] ?? [] }));
+    return found.map((one) => Object.assign(one, { again: tried[toTry.indexOf(one)] ?? [] }));
   }
 
   return {

@@ -18,7 +18,11 @@ export function plainRequest({ url, method, accept, body, signal }: Asked): Requ
   const headers = new Map([['accept', accept]]);
   if (body !== undefined) headers.set('content-type', 'application/json');
   const asked = {
-    ...{ url, method, signal, body: null, json: () => body },
+    url,
+    method,
+    signal,
+    body: null,
+    json: () => body,
     headers: { get: (name: string) => headers.get(name) ?? null },
   };
   return asked as unknown as Request; // yoga uses nothing else of it

@@ -30,11 +30,12 @@ const inTurns = (resolvers: Record<string, Parameters<typeof inTurn>[0]>) =>
   Object.fromEntries(Object.entries(resolvers).map(([name, resolve]) => [name, inTurn(resolve)]));
 
 /** An explicit null means the same as a missing argument. */
-const assignment = (args: Args) => ({
-  ...args,
-  ...{ offline: args.offline ?? 'QUEUE', whenBusy: args.whenBusy ?? 'REJECT' },
-  priority: args.priority ?? 'NORMAL',
-});
+const assignment = (args: Args) =>
+  Object.assign({}, args, {
+    offline: args.offline ?? 'QUEUE',
+    whenBusy: args.whenBusy ?? 'REJECT',
+    priority: args.priority ?? 'NORMAL',
+  });
 
 const wireType = (type: ActionType) => ({
   ...type,
