@@ -61,7 +61,9 @@ export async function drain(
   const lossesBefore = witness.losses.length;
   const since = performance.now();
   const stopping = node.stop();
-  // Not judged: a balancer that was too busy to ask in time, which no node can help, and a version that does not drain.
+  const impatience = balancer.impatience();
+  // Not judged: a balancer that was too busy to ask in time, or ended the sessions of a node, this one or another, that was too
+  // busy to answer it, which no node can help; and a version that does not drain.
   let isKnown = false;
   const isInTime = () => performance.now() - since < drainSeconds * 1_000;
   while (!isKnown && isInTime()) {
@@ -71,7 +73,7 @@ export async function drain(
   await stopping;
   await node.start(program);
   await balancer.thinks(n, 'UP');
-  if (!isKnown) return;
+  if (!isKnown || balancer.impatience() > impatience) return;
   witness.drains += 1;
   const lost = log.calls.filter(
     ({ ended, error }) => ended !== null && ended > from && error !== null && isLoss(seenIn(error)),

@@ -25,6 +25,8 @@ export interface Haproxy {
   opinionOf(node: number): Promise<string>;
   /** Resolves when it thinks so. */
   thinks(node: number, opinion: Opinion): Promise<void>;
+  /** How often it has ended the sessions of a node that was too slow to answer its checks, as on a busy machine. */
+  impatience(): number;
   stop(): Promise<void>;
 }
 
@@ -35,7 +37,8 @@ export async function startHaproxy(nodes: readonly number[], folder: string): Pr
   const socket = path.join(folder, 'haproxy.sock');
   const own = path.join(folder, 'haproxy-stats.cfg');
   writeFileSync(own, `global\n    nbthread 1\n    stats socket ${socket} mode 600 level user\n`);
-  const log = openSync(path.join(folder, 'haproxy.log'), 'a');
+  const logFile = path.join(folder, 'haproxy.log');
+  const log = openSync(logFile, 'a');
   const child = spawn(program, ['-db', '-f', CONFIG, '-f', own], {
     env: {
       PATH: process.env.PATH,
@@ -52,8 +55,7 @@ export async function startHaproxy(nodes: readonly number[], folder: string): Pr
 
   async function thinks(node: number, opinion: Opinion): Promise<void> {
     while (!(await opinionOf(node)).startsWith(opinion)) {
-      if (child.exitCode !== null)
-        throw new Error(`HAProxy has ended:\n${readFileSync(path.join(folder, 'haproxy.log'), 'utf8')}`);
+      if (child.exitCode !== null) throw new Error(`HAProxy has ended:\n${readFileSync(logFile, 'utf8')}`);
       await pause(BETWEEN_MS);
     }
   }
@@ -64,6 +66,7 @@ export async function startHaproxy(nodes: readonly number[], folder: string): Pr
     url: `http://127.0.0.1:${port}`,
     opinionOf,
     thinks,
+    impatience: () => readFileSync(logFile, 'utf8').match(/is DOWN, reason: Layer\d timeout/g)?.length ?? 0,
     stop: () => end(child).finally(() => process.off('exit', kill)),
   };
 }
