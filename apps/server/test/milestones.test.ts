@@ -1,5 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createMilestoneLog } from '../src/fleet/milestone-log.ts';
+import { createPruneAssignments } from '../src/fleet/prune-assignments.ts';
 import { deviceWith, type FakeDevice, fakeDevice } from '../testing/fake-device.ts';
 import { fakePc, type Held, newTask } from '../testing/fake-pc.ts';
 import { type TestServer, testServer } from '../testing/test-server.ts';
@@ -301,4 +303,40 @@ test('an Idempotency-Key that is repeated with other days or another ack is refu
   expect((await assign({ moreDays: 3 })).status).toBe(200);
   for (const body of [{}, { moreDays: 4 }, { moreDays: 3, ack: 'onDelivery' }])
     expect(await assign(body)).toMatchObject({ status: 409, body: { code: 'MUSTER_IDEMPOTENCY_MISMATCH' } });
+});
+
+test('the data of pruned actions is deleted in rounds, each of which looks at a few only', async () => {
+  const device = await fakeDevice(t);
+  const ids: string[] = [];
+  for (let n = 0; n < 5; n += 1) ids.push(await device.assign('LOCK'));
+  const [first, , third] = ids;
+  const duty = createPruneAssignments(createMilestoneLog('muster', t.engine.now), 2);
+  // in one transaction, so that the server's own housekeeping does not see them
+  await t.engine.db.transaction(async (tx) => {
+    const rows = async (text: string, values: unknown[] = []) => (await tx.query({ text, values })).rows;
+    const left = async () =>
+      (
+        await rows('select action_id from muster.assignments where action_id = any($1) order by action_id', [
+          ids,
+        ])
+      ).map((row) => row.action_id);
+    const pruneAction = async (id: string | undefined) => {
+      await rows('delete from muster.pending where action_id = $1', [id]);
+      await rows('delete from muster.actions where action_id = $1', [id]);
+    };
+    const [{ n: before }] = await rows('select count(*)::int as n from muster.assignments');
+    const goRound = async () => {
+      const counts: number[] = [];
+      for (let n = 0; n <= Math.floor(before / 2); n += 1) counts.push((await duty.runOnce(tx)).count);
+      return counts;
+    };
+    await pruneAction(third);
+    const counts = await goRound();
+    expect(counts.filter((count) => count > 0)).toEqual([1]);
+    expect(counts.indexOf(1)).toBe(Math.floor((before - 3) / 2)); // the rounds before did not look there
+    expect(await left()).toEqual(ids.filter((id) => id !== third));
+    await pruneAction(first);
+    await goRound(); // it begins again
+    expect(await left()).toEqual(ids.filter((id) => id !== third && id !== first));
+  });
 });

@@ -26,6 +26,7 @@ import { addMilestones, addStepMilestones } from './milestones.ts';
 import { createOrigins } from './origins.ts';
 import { pauseRoutes } from './pause-routes.ts';
 import { createPcs } from './pcs.ts';
+import { createPruneAssignments } from './prune-assignments.ts';
 import { createDeviceQueries } from './queries.ts';
 import { createRedriveRule } from './redrive-rule.ts';
 import { createRegistry } from './registry.ts';
@@ -94,6 +95,7 @@ export function createFleet(shell: {
     runOnce: async (client) =>
       dutyRun(await log.prune(client, config.MUSTER_MILESTONE_DAYS, MOST_PRUNED), MOST_PRUNED),
   });
+  engine.addDuty(createPruneAssignments(log));
 
   return {
     name: 'fleet',

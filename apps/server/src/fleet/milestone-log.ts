@@ -178,24 +178,56 @@ export function createMilestoneLog(s: string, now: () => Date) {
       }));
     },
 
-    /** Deletes milestones older than that, and the data of pruned actions. */
+    /** Deletes milestones older than that. */
     async prune(client: Queryable, olderThanDays: number, most: number): Promise<number> {
       const { rows } = await client.query({
         text: `with m as (
             delete from ${s}.milestones where (tenant_id, device_id, milestone_id) in (
               select tenant_id, device_id, milestone_id from ${s}.milestones
               where at < $1::timestamptz - make_interval(days => $2) limit $3) returning 1
-          ), a as (
-            delete from ${s}.assignments where (tenant_id, action_id) in (
-              select b.tenant_id, b.action_id from ${s}.assignments b
-              where not exists (select 1 from ${s}.action_states x where x.tenant_id = b.tenant_id and x.action_id = b.action_id)
-              limit $3) returning 1
-          ) select (select count(*) from m)::int as milestones, (select count(*) from a)::int as assignments`,
+          ) select count(*)::int as milestones from m`,
         values: [now(), olderThanDays, most],
       });
-      return Math.max(rows[0].milestones, rows[0].assignments);
+      return rows[0].milestones;
+    },
+
+    /**
+     * Deletes the data of pruned actions among the next ones after this key. Most have their action still, so a look at
+     * all of them would grow with what is kept.
+     */
+    async pruneAssignments(
+      client: Queryable,
+      after: AssignmentKey,
+      most: number,
+    ): Promise<{ pruned: number; last: AssignmentKey | null }> {
+      const { rows } = await client.query({
+        name: 'muster_prune_assignments',
+        text: `with b as materialized (
+            select tenant_id, action_id from ${s}.assignments
+            where (tenant_id, action_id) > ($1::int, $2::bigint) order by tenant_id, action_id limit $3
+          ), o as materialized (
+            select b.tenant_id, b.action_id from b left join lateral (
+              select true as is_kept from ${s}.action_states x where x.tenant_id = b.tenant_id and x.action_id = b.action_id limit 1
+            ) x on true where x.is_kept is null
+          ), a as (
+            delete from ${s}.assignments a using o where a.tenant_id = any(array[o.tenant_id]) and a.action_id = o.action_id returning 1
+          ), l as (
+            select tenant_id, action_id from b order by tenant_id desc, action_id desc limit 1
+          )
+          select (select count(*) from a)::int as pruned, (select count(*) from b)::int as looked_at, l.tenant_id, l.action_id
+          from (select) _ left join l on true`,
+        values: [after.tenantId, after.actionId, most],
+      });
+      const [{ pruned, looked_at: lookedAt, tenant_id: tenantId, action_id: actionId }] = rows;
+      return { pruned, last: lookedAt < most ? null : { tenantId, actionId } };
     },
   };
+}
+
+/** Assignments in the order of this key are about as old as their actions. */
+export interface AssignmentKey {
+  readonly tenantId: number;
+  readonly actionId: string;
 }
 
 export type MilestoneLog = ReturnType<typeof createMilestoneLog>;
