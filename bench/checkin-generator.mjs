@@ -1,7 +1,7 @@
 // A generator of check-ins: every device has its own token, reports its last action and gets the next one.
 
 import { generate } from './drive.mjs';
-import { tokenOf } from './fleet.mjs';
+import { checkInText } from './fleet.mjs';
 
 /**
  * @typedef {{ deviceId: number, actionId?: string, attempt?: number }} Hands
@@ -19,11 +19,7 @@ generate((/** @type {Crowd} */ { port, connections, devices }, state) => (n) => 
   const device = () => /** @type {Hands} */ (own[at % own.length]);
   return {
     next() {
-      const { deviceId, actionId, attempt } = device();
-      const body = actionId
-        ? `{"result":{"actionId":"${actionId}","attempt":${attempt},"status":"done"}}`
-        : '{}';
-      return `POST /api/checkin HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\ncontent-type: application/json\r\nauthorization: Bearer ${tokenOf(deviceId)}\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+      return checkInText(port, device());
     },
     take(answer, start) {
       const { action, result } = answer.startsWith('HTTP/1.1 200') ? JSON.parse(answer.slice(start)) : {};

@@ -64,14 +64,16 @@ async function run(load, prepare) {
 }
 
 /**
+ * Sends requests over one connection until there is no next one.
  * @param {number} port
  * @param {Connection} connection
  * @param {State} state
+ * @param {(port: number) => import('node:net').Socket} [open]
  * @returns {Promise<void>}
  */
-function drive(port, { next, take }, state) {
+export function drive(port, { next, take }, state, open = (to) => connect(to, '127.0.0.1')) {
   return new Promise((resolve, reject) => {
-    const socket = connect(port, '127.0.0.1');
+    const socket = open(port);
     socket.setNoDelay(true);
     let began = 0;
     let text = '';
@@ -88,7 +90,7 @@ function drive(port, { next, take }, state) {
     socket.on('connect', send);
     socket.on('error', reject);
     socket.on('data', (chunk) => {
-      text += chunk.latin1Slice(0, chunk.length);
+      text += chunk.toString('latin1');
       const end = text.indexOf('\r\n\r\n');
       if (end < 0) return;
       const length = /content-length: (\d+)/i.exec(text);

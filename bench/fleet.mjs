@@ -8,6 +8,20 @@ export function tokenOf(n) {
 }
 
 /**
+ * A check-in as text, with the result of the action that the device has, if it has one.
+ * @param {number} port
+ * @param {{ deviceId: number, actionId?: string, attempt?: number }} device
+ * @param {number} [wait] seconds
+ */
+export function checkInText(port, { deviceId, actionId, attempt }, wait) {
+  const waits = wait === undefined ? '' : `"wait":${wait}`;
+  const body = actionId
+    ? `{"result":{"actionId":"${actionId}","attempt":${attempt},"status":"done"}${waits && `,${waits}`}}`
+    : `{${waits}}`;
+  return `POST /api/checkin HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\ncontent-type: application/json\r\nauthorization: Bearer ${tokenOf(deviceId)}\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+}
+
+/**
  * Devices 1 to n, each with a token that was used before.
  * @param {{ db: import('@muster/engine').Database }} muster @param {number} devices
  */

@@ -11,8 +11,9 @@ const token = 'bench-operator-token-of-32-characters-or-more';
 /**
  * @param {string | null} url null for the embedded database, in a folder of its own
  * @param {Record<string, string>} [settings]
+ * @param {{ clock?: () => Date }} [options]
  */
-export async function openServer(url, settings = {}) {
+export async function openServer(url, settings = {}, options = {}) {
   const folder = mkdtempSync(path.join(tmpdir(), 'muster-bench-'));
   const server = await startServer(
     readConfig({
@@ -23,8 +24,10 @@ export async function openServer(url, settings = {}) {
       ...(url === null ? {} : { DATABASE_URL: url }),
       ...settings,
     }),
+    options,
   );
   return {
+    contacts: server.contacts,
     db: server.engine.db,
     engine: server.engine,
     headers: { authorization: `Bearer ${token}` },
