@@ -118,7 +118,12 @@ export default defineConfig({
           name: 'postgres',
           exclude: [...never, unit, pgliteOnly, ...notThroughPooler, ...withoutPooler],
           globalSetup: 'testing/global-setup.ts',
-          include: [...suites, 'bench/test/**/*.postgres.test.ts', 'testing/test/**/*.postgres.test.ts'],
+          include: [
+            ...suites,
+            'bench/test/**/*.postgres.test.ts',
+            'scripts/test/**/*.postgres.test.ts',
+            'testing/test/**/*.postgres.test.ts',
+          ],
           provide: { database: 'postgres' },
         },
       },

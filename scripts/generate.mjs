@@ -1,11 +1,12 @@
 // `npm run generate`: writes the files that are made from the code, and that tests compare with it:
 // openapi.json as a running server shows it, schema.graphql, catalogue.txt from a fresh embedded database, and the tables in
-// docs/operations.md and docs/errors.md. Needs the build.
+// docs/operations.md, docs/errors.md and docs/scaling.md. Needs the build.
 // `npm run catalogue` writes the catalogue only.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { root } from './install.mjs';
+import { readCosts, tables } from './plan/print.mjs';
 
 const { openEmbedded } = await import('@muster/engine');
 const { readConfig } = await import('../apps/server/dist/config.js');
@@ -37,6 +38,9 @@ if (which.length === 0 || which.includes('openapi')) {
   write('docs/errors.md', withTable(errors, 'errors', errorsTable(server.errors)));
   const operations = readFileSync(path.join(root, 'docs/operations.md'), 'utf8');
   write('docs/operations.md', withTable(operations, 'settings', settingsTable()));
+  let scaling = readFileSync(path.join(root, 'docs/scaling.md'), 'utf8');
+  for (const [mark, table] of Object.entries(tables(readCosts()))) scaling = withTable(scaling, mark, table);
+  write('docs/scaling.md', scaling);
 }
 await db.close();
 
