@@ -12,7 +12,7 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { machine } from '../../bench/machine.mjs';
-import { bytesOf, DEFAULTS, ofAction, ratesOf, walOf } from './model.mjs';
+import { bytesOf, DEFAULTS, lookingOf, ofAction, ratesOf, walOf } from './model.mjs';
 import { openStage, shuffled } from './stage.mjs';
 
 const MINUTE = 60_000;
@@ -164,6 +164,7 @@ function comparison(played, fleet, minutes, all) {
   const { assigned, bytes, bytesAtFirst, bytesBefore } = played;
   const cpu = (/** @type {'postgresMicros' | 'nodeMicros'} */ what) =>
     (rates.checkIns * seconds * costs.checkIn[what] + assigned * ofAction(costs, what)) / 1e6;
+  const looking = isWhole ? lookingOf(fleet, costs) : 0;
   /** @type {[string, Row['kind'], number, number][]} */
   const rows = [
     ['check-ins', 'count', played.checkIns, rates.checkIns * seconds],
@@ -180,7 +181,7 @@ function comparison(played, fleet, minutes, all) {
       bytesAtFirst.milestones + MAPS.milestones + model.milestones,
     ],
     ['bytes of log', 'wal', played.walBytes, walOf(fleet, costs).all * seconds],
-    ['seconds of PostgreSQL', 'cpu', played.postgresSeconds, cpu('postgresMicros')],
+    ['seconds of PostgreSQL', 'cpu', played.postgresSeconds, cpu('postgresMicros') + looking],
     ['seconds of Node', 'cpu', played.nodeSeconds, cpu('nodeMicros')],
   ];
   return rows.map(([name, kind, counted, expected]) => ({ name, kind, counted, expected }));

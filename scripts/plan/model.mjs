@@ -131,6 +131,15 @@ export function walOf(fleet, costs, peak = 1) {
   return { records, images, all: records + images };
 }
 
+/**
+ * Seconds of PostgreSQL in a day for looking at assignments of kept actions: in each minute at so many, if there are as many.
+ * @param {Fleet} fleet @param {Costs} costs
+ */
+export function lookingOf({ devices, actionsPerDay, keepDays }, { lookAtKept }) {
+  const aDay = Math.min(LOOKED_AT_A_DAY, devices * actionsPerDay * keepDays * 1_440);
+  return (aDay * lookAtKept.postgresMicros) / 1e6;
+}
+
 /** Cores that are busy, on average over the busiest time. @param {Fleet} fleet @param {Costs} costs */
 function coresOf(fleet, costs) {
   const { actions, checkIns, asksAgain } = ratesOf(fleet);
@@ -140,7 +149,7 @@ function coresOf(fleet, costs) {
       asksAgain * costs.parkedCheckIn[what] +
       actions * fleet.peak * ofAction(costs, what)) /
     1e6;
-  return { node: of('nodeMicros'), postgres: of('postgresMicros') };
+  return { node: of('nodeMicros'), postgres: of('postgresMicros') + lookingOf(fleet, costs) / DAY };
 }
 
 /**
