@@ -101,6 +101,18 @@ function webAddress(value: string): string {
   return value.replace(/\/+$/, '');
 }
 
+/** The value is not repeated: it may hold a password. */
+function collector(value: string): string {
+  const url = URL.canParse(value) ? new URL(value) : null;
+  const isPlain =
+    url && ['http:', 'https:'].includes(url.protocol) && url.username === '' && url.password === '';
+  if (!isPlain || url.search !== '' || url.hash !== '')
+    throw new Complaint(
+      'must be a URL like http://127.0.0.1:4318, without a password; secrets belong into OTEL_EXPORTER_OTLP_HEADERS.',
+    );
+  return value.replace(/\/+$/, '');
+}
+
 function schemaName(value: string): string {
   if (!/^[a-z_][a-z0-9_]{0,50}$/.test(value))
     throw new Complaint('must be lower-case letters, digits and underscores, and not begin with a digit.');
@@ -418,7 +430,7 @@ export const SETTINGS = {
   OTEL_EXPORTER_OTLP_ENDPOINT: setting(
     null,
     'A collector of OpenTelemetry, such as http://127.0.0.1:4318; turns traces on. Agents and runners read it too.',
-    webAddress,
+    collector,
   ),
   OTEL_EXPORTER_OTLP_HEADERS: setting(
     null,
@@ -465,6 +477,17 @@ export function logFormat(
   } catch {
     return 'auto';
   }
+}
+
+/** Some of them, whatever the others are. */
+export function readSettings<Name extends SettingName>(
+  names: readonly Name[],
+  environment: Record<string, string | undefined> = process.env,
+): Pick<Config, Name> {
+  return Object.fromEntries(names.map((name) => [name, readSetting(name, environment)])) as Pick<
+    Config,
+    Name
+  >;
 }
 
 /** A sentence for each invalid setting. */

@@ -43,6 +43,10 @@ test.each([
     'MUSTER_METRICS_ALLOW must be a list of addresses or networks like 10.0.0.7, 192.168.0.0/16; "prometheus" is neither.',
   ],
   [
+    { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://me:hunter2@collector:4318' },
+    'OTEL_EXPORTER_OTLP_ENDPOINT must be a URL like http://127.0.0.1:4318, without a password; secrets belong into OTEL_EXPORTER_OTLP_HEADERS.',
+  ],
+  [
     { OTEL_EXPORTER_OTLP_HEADERS: 'Bearer secret' },
     'OTEL_EXPORTER_OTLP_HEADERS must be a list like authorization=Bearer%20secret, separated by commas.',
   ],

@@ -49,6 +49,9 @@ test.each([
   ['postgres://me:hunter2@one,two:99999/x', 'ports from 1 to 65535'],
   ['postgres://me:hunter2@one,%zz/x', 'host:5432, separated by commas'],
   ['postgres://me:hunter2@/x?host=one,two', 'not as parameters'],
+  ['postgres://me:hunter2@/x?host=one&host=two,three', 'not as parameters'],
+  ['postgres://me:hunter2@one,two/x?port=5555', 'not as parameters'],
+  ['postgres://me:hunter2@one/x?host=two&target_session_attrs=read-write', 'not as parameters'],
   ['postgres://me:hunter2@one,two/x?target_session_attrs=any', 'must not have target_session_attrs=any'],
   [
     'postgres://me:hunter2@one,two/x?target_session_attrs=standby',

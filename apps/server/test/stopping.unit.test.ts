@@ -1,13 +1,24 @@
-import { once } from 'node:events';
-import { BlockList } from 'node:net';
+import { on, once } from 'node:events';
+import { BlockList, connect } from 'node:net';
 import { endpoint } from '@muster/contracts';
 import { expect, test } from 'vitest';
 import { anybody } from '../src/http/access.ts';
-import { createApp } from '../src/http/app.ts';
+import { type AppOptions, createApp } from '../src/http/app.ts';
 import { defineRoute } from '../src/http/define-route.ts';
 import { createLog } from '../src/http/logging.ts';
 import { SignInFailures } from '../src/http/sign-in-failures.ts';
 import { head, rawConnection } from '../testing/raw-http.ts';
+
+const appWith = (routes: AppOptions['routes']) =>
+  createApp({
+    log: createLog('silent', { write: () => {} }),
+    mostBodyBytes: 1,
+    tokens: {} as never,
+    signIns: {} as never,
+    failures: new SignInFailures(1, () => 0),
+    trustedProxies: new BlockList(),
+    routes,
+  });
 
 test('while the server stops, running requests are answered and new ones get MUSTER_STOPPING', async () => {
   let open = () => {};
@@ -26,15 +37,7 @@ test('while the server stops, running requests are answered and new ones get MUS
     evenStopping: true,
     handler: async () => ({ status: 'draining' }),
   });
-  const app = createApp({
-    log: createLog('silent', { write: () => {} }),
-    mostBodyBytes: 1,
-    tokens: {} as never,
-    signIns: {} as never,
-    failures: new SignInFailures(1, () => 0),
-    trustedProxies: new BlockList(),
-    routes: [slow, ready],
-  });
+  const app = appWith([slow, ready]);
   const url = await app.fastify.listen({ port: 0 });
   const client = rawConnection(url);
   client.send(head('GET /slow', {}));
@@ -59,4 +62,29 @@ test('while the server stops, running requests are answered and new ones get MUS
   });
   await closed;
   await expect(fetch(url)).rejects.toThrow();
+});
+
+test('a stop does not wait for a pipelined request whose connection broke', async () => {
+  let open = () => {};
+  const gate = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  const slow = defineRoute(endpoint({ method: 'GET', path: '/slow', summary: 'Waits', responses: {} }), {
+    access: anybody,
+    async handler() {
+      await gate;
+      return { status: 'done' };
+    },
+  });
+  const app = appWith([slow]);
+  const url = new URL(await app.fastify.listen({ port: 0, host: '127.0.0.1' }));
+  const client = connect(Number(url.port), url.hostname).on('error', () => {});
+  const seen = on(app.fastify.server, 'request');
+  client.write(head('GET /slow', {}).repeat(2));
+  const requests = [await seen.next(), await seen.next()].map(({ value: [request] }) => request);
+  const broken = new Promise((resolve) => requests[1].socket.once('close', resolve));
+  client.resetAndDestroy();
+  await broken;
+  open();
+  await app.close();
 });

@@ -69,7 +69,7 @@ test('an action is one trace: queued at one node, handed out at the other, run b
   const [a, b] = [await node(on()), await node(on())];
   const host = (await call(a, 'POST', '/api/hosts', { name: 'traced' })).body;
   const service = (await call(a, 'POST', `/api/hosts/${host.id}/services`, { unitName: 'web.service' })).body;
-  const tracing = await openAgentTracing('agent', console.error, readConfig(on()));
+  const tracing = await openAgentTracing('agent', console.error, on());
   let ran = (_status: Outcome) => {};
   const running = new Promise<Outcome>((resolve) => {
     ran = resolve;
@@ -102,13 +102,13 @@ test('an action is one trace: queued at one node, handed out at the other, run b
   const enqueue = named(trace, 'enqueue');
   expect(enqueue).toMatchObject({
     parent: null,
-    attributes: { 'muster.events': ['CREATED'], 'muster.action': id },
+    attributes: { 'muster.action.events': ['CREATED'], 'muster.action.id': id },
   });
   const post = named(trace, 'POST /api/hosts/:hostId/actions');
   expect(post).toMatchObject({ parent: enqueue.spanId, service: 'muster', links: [CALLER.traceId] });
   expect(named(trace, 'claim-slots')).toMatchObject({
     parent: enqueue.spanId,
-    attributes: { 'muster.events': ['SENT'] },
+    attributes: { 'muster.action.events': ['SENT'] },
   });
   const poll = named(trace, 'GET /api/control/queue');
   expect(poll.parent).toBe(enqueue.spanId);
@@ -121,7 +121,7 @@ test('an action is one trace: queued at one node, handed out at the other, run b
   expect(report.parent).toBe(attempt.spanId);
   expect(named(trace, 'report')).toMatchObject({
     parent: enqueue.spanId,
-    attributes: { 'muster.events': ['SUCCEEDED'] },
+    attributes: { 'muster.action.events': ['SUCCEEDED'] },
   });
   expect(traces.headers[0]?.['x-api-key']).toBe('a secret');
   // the caller's own trace has the request, and where it led to
@@ -133,7 +133,7 @@ test('the attempt of a runner is in the trace of its device’s action', async (
   const a = await node(on());
   const pc = (await call(a, 'POST', '/api/pcs', { name: 'traced', slots: 1 })).body;
   const device = (await call(a, 'POST', '/api/devices', { name: 'traced', pcId: pc.id })).body;
-  const tracing = await openAgentTracing('runner', console.error, readConfig(on()));
+  const tracing = await openAgentTracing('runner', console.error, on());
   const runner = createRunner({
     server: a.url,
     token: async () => pc.runnerToken,
@@ -160,11 +160,33 @@ test('the attempt of a runner is in the trace of its device’s action', async (
   const [claim, complete] = ['POST /api/pcs/:id/claim', 'POST /api/task-devices/:id/complete'];
   expect(attempt.parent).toBe(named(trace, claim as string).spanId);
   expect(named(trace, complete as string).parent).toBe(attempt.spanId);
-  expect(trace.flatMap(({ attributes }) => attributes['muster.events'] ?? [])).toEqual([
+  expect(trace.flatMap(({ attributes }) => attributes['muster.action.events'] ?? [])).toEqual([
     'CREATED',
     'SENT',
     'SUCCEEDED',
   ]);
+});
+
+test('ids that a client only names are not traced, and a caller without a token is not followed', async () => {
+  const a = await node(on());
+  const device = (await call(a, 'POST', '/api/devices', { name: 'liar' })).body;
+  const other = (await call(a, 'POST', '/api/lanes/other/actions', { kind: 'x' })).body.id;
+  const queued = (await call(a, 'POST', `/api/devices/${device.id}/actions`, { kind: 'LOCK' })).body.id;
+  const from = traces.spans.length;
+  for (const actionId of ['日本', 'x\r\nset-cookie: a=b', `7=${traceparent}, 8`, other]) {
+    const result = { actionId, attempt: 1, status: 'done' };
+    const answer = await call(a, 'POST', '/api/checkin', { result }, {}, device.deviceToken);
+    expect(answer.body.action?.id ?? queued).toBe(queued);
+    expect(answer.headers.get('muster-traceparents') ?? `${queued}=`).toMatch(
+      new RegExp(`^${queued}=[^,]*$`),
+    );
+  }
+  await fetch(`${a.url}/healthz`, { headers: { traceparent } });
+  await a.stop();
+  const spans = traces.spans.slice(from);
+  expect(spans.filter(({ name }) => name === 'GET /healthz')).toEqual([]);
+  const reports = spans.filter(({ name }) => name === 'POST /api/checkin');
+  expect(new Set(reports.map(({ attributes }) => attributes['muster.action.id']))).toEqual(new Set([queued]));
 });
 
 test('nodes decide alike which share of the actions is traced, and a failure is marked', async () => {
@@ -181,7 +203,7 @@ test('nodes decide alike which share of the actions is traced, and a failure is 
   await b.stop();
   const spans = traces.spans.slice(from);
   const actionsOf = (name: string) =>
-    new Set(spans.filter((span) => span.name === name).map((span) => span.attributes['muster.action']));
+    new Set(spans.filter((span) => span.name === name).map((span) => span.attributes['muster.action.id']));
   const queued = actionsOf('enqueue');
   expect(queued.size).toBeGreaterThan(0);
   expect(queued.size).toBeLessThan(40);

@@ -36,8 +36,8 @@ export async function agent(flags: AgentFlags): Promise<number> {
   const timeoutMs = wholeNumber(flags.timeout, '--timeout', 1, 86_400) * 1_000;
   const graceMs = wholeNumber(flags.grace, '--grace', 0, 3_600) * 1_000;
   const allowed = new AllowList(flags.allowFile);
-  const lock = lockFolder(folder, 'agent');
   const tracing = await openAgentTracing('agent', log.warn);
+  const lock = lockFolder(folder, 'agent');
   try {
     const { enrolmentTokenFile } = flags;
     if (enrolmentTokenFile !== undefined && !existsSync(flags.tokenFile)) {

@@ -40,8 +40,8 @@ export async function runner(flags: RunnerFlags): Promise<number> {
   if (obstacle) throw new CommandError(obstacle);
   const token = () => readTokenOf('runner', flags.tokenFile, 'POST /api/pcs');
   await token(); // fail now instead of at every claim
-  const lock = lockFolder(folder, 'runner');
   const tracing = await openAgentTracing('runner', log.warn);
+  const lock = lockFolder(folder, 'runner');
   try {
     const one = createRunner({
       server,

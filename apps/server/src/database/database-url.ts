@@ -31,16 +31,18 @@ export function readDatabaseUrl(text: string): DatabaseUrl {
   const values = new URLSearchParams(parameters.join('&'));
   const words = values.getAll(ATTRS);
   for (const word of words) checkAttrs(word);
-  if (/,/.test(`${values.get('host') ?? ''}${values.get('port') ?? ''}`))
-    refuse(
-      'must have its hosts before the name of the database, like host1:5432,host2:5432, not as parameters.',
-    );
   const names = authority.split(',');
+  const given = [...values.getAll('host'), ...values.getAll('port')];
+  const isOfHosts = names.length > 1 || words.length > 0;
+  if (given.some((value) => value.includes(',')) || (isOfHosts && given.length > 0))
+    refuse(
+      `must have its hosts before the name of the database, like host1:5432,host2:5432, not as parameters; a folder of sockets is written as %2Fvar%2Frun%2Fpostgresql.`,
+    );
   const kept = parameters.filter((one) => !one.startsWith(`${ATTRS}=`));
   const ofHost = (name: string) => `${start}${name}${path}${kept.length > 0 ? `?${kept.join('&')}` : ''}`;
   const url = ofHost(names[0] ?? '');
   if (!URL.canParse(url)) refuse(EXAMPLE);
-  if (names.length === 1 && words.length === 0) return { url: text, hosts: [] };
+  if (!isOfHosts) return { url: text, hosts: [] };
   return { url, hosts: names.map(hostOf) };
 }
 

@@ -215,13 +215,15 @@ export function createApp(options: AppOptions): App {
     async close() {
       refusing = true;
       upgrades.stop();
+      const until = performance.now() + LONGEST_STOP_MS;
+      await inHand.none(LONGEST_STOP_MS);
       // A connection that becomes idle during the stop would stay open for its 75 s; one that never does is cut off.
-      const patience = setTimeout(() => app.server.closeAllConnections(), LONGEST_STOP_MS);
-      await inHand.none();
-      const idle = setInterval(() => app.server.closeIdleConnections(), 50);
+      const closing = setInterval(() => {
+        if (performance.now() < until) app.server.closeIdleConnections();
+        else app.server.closeAllConnections();
+      }, 50);
       await app.close();
-      clearInterval(idle);
-      clearTimeout(patience);
+      clearInterval(closing);
     },
   };
 }

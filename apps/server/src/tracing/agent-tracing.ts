@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { AttemptTracing } from '@muster/agent';
-import { readConfig } from '../config.ts';
 import { VERSION } from '../http/version.ts';
-import { traceSettings } from './settings.ts';
+import { readTraceSettings } from './settings.ts';
 import { readTraceparents, type TraceContext, writeTraceparent } from './trace-ids.ts';
 import type { Tracer } from './tracer.ts';
 
@@ -11,9 +10,9 @@ import type { Tracer } from './tracer.ts';
 export async function openAgentTracing(
   program: string,
   onError: (sentence: string) => void,
-  config = readConfig(),
+  environment?: Record<string, string | undefined>,
 ): Promise<(AttemptTracing & { close(): Promise<void> }) | null> {
-  const settings = traceSettings(config);
+  const settings = readTraceSettings(environment);
   if (!settings) return null;
   const { openTracer } = await import('./tracer.ts');
   const of = { service: `muster-${program}`, version: VERSION, instance: hostname() };
@@ -55,7 +54,7 @@ class AgentTracing implements AttemptTracing {
         parent: came.spanId,
         from,
         to: performance.timeOrigin + performance.now(),
-        attributes: { 'muster.action': id, 'muster.attempt': attempt },
+        attributes: { 'muster.action.id': id, 'muster.action.attempt': attempt },
         hasFailed: !hasSucceeded,
       });
     };

@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts';
+import { type Config, readSettings } from '../config.ts';
 
 export interface TraceSettings {
   readonly url: string;
@@ -7,10 +7,16 @@ export interface TraceSettings {
   readonly share: number;
 }
 
-type Settings = Pick<
-  Config,
-  'OTEL_EXPORTER_OTLP_ENDPOINT' | 'OTEL_EXPORTER_OTLP_HEADERS' | 'OTEL_TRACES_SAMPLER_ARG'
->;
+const NAMES = [
+  'OTEL_EXPORTER_OTLP_ENDPOINT',
+  'OTEL_EXPORTER_OTLP_HEADERS',
+  'OTEL_TRACES_SAMPLER_ARG',
+] as const;
+type Settings = Pick<Config, (typeof NAMES)[number]>;
+
+/** For programs that need no other setting of the server. */
+export const readTraceSettings = (environment?: Record<string, string | undefined>) =>
+  traceSettings(readSettings(NAMES, environment));
 
 /** Null: traces are off. */
 export function traceSettings(config: Settings): TraceSettings | null {

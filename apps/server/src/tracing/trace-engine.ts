@@ -1,5 +1,9 @@
 import type { ClaimedAction, Engine } from '@muster/engine';
 
+/** An id that was only named may be any text, or that of an action of another door or tenant. */
+const reported = ({ actionId }: { actionId: string }, answer: { accepted: boolean } | undefined) =>
+  answer?.accepted ? [actionId] : [];
+
 /**
  * The engine, but it says which actions a call queued, handed out or reported. What a call does for others too (a
  * gathered statement, a choice for many runners) says nothing here.
@@ -43,17 +47,17 @@ export function traceEngine(engine: Engine, note: (actionIds: readonly string[])
     },
     async report(...args) {
       const answer = await engine.report(...args);
-      note([args[1].actionId, ...idsOf([answer.next])]);
+      note([...reported(args[1], answer), ...idsOf([answer.next])]);
       return answer;
     },
     async reportMany(...args) {
       const answers = await engine.reportMany(...args);
-      note(args[1].map(({ actionId }) => actionId));
+      note(args[1].flatMap((request, n) => reported(request, answers[n])));
       return answers;
     },
     async release(...args) {
       const answer = await engine.release(...args);
-      note([args[1].actionId]);
+      note(reported(args[1], answer));
       return answer;
     },
   };

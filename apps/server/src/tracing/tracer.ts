@@ -33,6 +33,8 @@ export interface Tracer {
 }
 
 const SEND_AFTER_MS = 1_000;
+/** A stop does not wait longer for a collector that does not answer. */
+const ANSWER_MS = 3_000;
 const WARN_AGAIN_MS = 60_000;
 const KINDS = {
   server: SpanKind.SERVER,
@@ -58,7 +60,7 @@ export function openTracer(
   const silent = () => {};
   const logger = { error: warn, warn, info: silent, debug: silent, verbose: silent };
   diag.setLogger(logger, { suppressOverrideMessage: true });
-  const exporter = new OTLPTraceExporter({ url, headers: { ...headers } });
+  const exporter = new OTLPTraceExporter({ url, headers: { ...headers }, timeoutMillis: ANSWER_MS });
   const provider = new BasicTracerProvider({
     idGenerator: ids,
     resource: resourceFromAttributes({
@@ -87,7 +89,8 @@ export function openTracer(
       span.end(to);
     },
     async close() {
-      await provider.shutdown().catch(warn);
+      const patience = new Promise<void>((resolve) => setTimeout(resolve, ANSWER_MS).unref());
+      await Promise.race([provider.shutdown().catch(warn), patience]);
       diag.disable();
     },
   };

@@ -97,10 +97,10 @@ export class Tracing {
       attributes: {
         'db.system.name': 'postgresql',
         'db.operation.batch.size': size,
-        'muster.action': transition.actionId,
-        'muster.attempt': transition.attempt,
-        'muster.channel': transition.channel,
-        'muster.events': [...events],
+        'muster.action.id': transition.actionId,
+        'muster.action.attempt': transition.attempt,
+        'muster.action.channel': transition.channel,
+        'muster.action.events': [...events],
         'muster.tenant': transition.tenantId,
       },
       hasFailed: events.some((event) => FAILURES.has(event)),
@@ -108,7 +108,8 @@ export class Tracing {
   }
 
   #addRequest(request: FastifyRequest, reply: FastifyReply, { actions, wokenAt }: RequestTrace): void {
-    const caller = readTraceparent(request.headers.traceparent);
+    // without a token anybody could fill the collector
+    const caller = request.caller ? readTraceparent(request.headers.traceparent) : null;
     if (actions.size === 0 && !caller) return;
     const to = epochMs();
     const route = request.routeOptions.url ?? 'unknown';
@@ -133,7 +134,7 @@ export class Tracing {
         traceId,
         spanId,
         parent: isOfCaller ? caller.spanId : root,
-        attributes: { ...of.attributes, 'muster.action': id },
+        attributes: { ...of.attributes, 'muster.action.id': id },
         links: caller && !isOfCaller ? [caller] : [],
       });
       if (wokenAt !== null)

@@ -65,8 +65,11 @@ const LEAVE_AGAIN_MS = 1_000;
 /** The pool of whatever is none of the others. */
 const REQUESTS = 'requests';
 
+/** `unconfirmed.ts` lives on a warning. */
+const WARNINGS = 'client_min_messages = warning';
 /** No statement here runs long enough to pay for JIT compilation: one over 100,000 rows lost 60 of its 520 ms to it. */
 const NO_JIT = 'jit = off';
+const ALWAYS = [WARNINGS, NO_JIT];
 /**
  * Gathered statements look everything up by key, and their plans are kept. A plan made while a table was small would
  * read the whole table each time, however large it has become, until the table is analysed again.
@@ -106,7 +109,7 @@ export function openPostgres(options: PostgresOptions): Database {
     name: string,
     max: number,
     limits: Required<Limits> & Pick<Patience, 'asksFirst'>,
-    settings = [NO_JIT],
+    settings: readonly string[] = [],
     idleTimeoutMillis = IDLE_MS,
   ) => {
     const pool = new pg.Pool({
@@ -116,7 +119,7 @@ export function openPostgres(options: PostgresOptions): Database {
       connectionTimeoutMillis: connectMs,
       max,
       idleTimeoutMillis,
-      ...(isPooled ? {} : ofSession(limits, settings)),
+      ...(isPooled ? {} : ofSession(limits, [...ALWAYS, ...settings])),
     });
     pool.on('error', onError);
     pools.set(name, pool);
@@ -126,7 +129,7 @@ export function openPostgres(options: PostgresOptions): Database {
       beginMs: deadlineMs * FOR_BEGIN,
       isDistributed,
       onReadOnly,
-      setLocal: isPooled ? [...settings, ...timeouts(limits)] : undefined,
+      setLocal: isPooled ? [...ALWAYS, ...settings, ...timeouts(limits)] : undefined,
     });
   };
   const listener = new ListenerSession(
@@ -149,7 +152,7 @@ export function openPostgres(options: PostgresOptions): Database {
       'gathered',
       isDistributed ? DISTRIBUTED.gatheredConnections : GATHERED_CONNECTIONS,
       { lockMs: GATHERED_LOCK_MS, statementMs },
-      [NO_JIT, NO_SCANS, PLAN_ONCE],
+      [NO_SCANS, PLAN_ONCE],
       STAYS_OPEN,
     ),
     housekeeping: open('housekeeping', HOUSEKEEPING_CONNECTIONS, {
