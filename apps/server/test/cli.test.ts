@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { addOperatorCommands } from '../src/cli/operator/index.ts';
 import { fakeDevice } from '../testing/fake-device.ts';
 import { fakePc, type Held, newTask } from '../testing/fake-pc.ts';
+import { muster as process } from '../testing/muster-process.ts';
 import { type TestServer, testServer } from '../testing/test-server.ts';
 
 let t: TestServer;
@@ -84,9 +85,9 @@ test('an action is assigned, listed with its reason, shown with its history, and
   expect(await json(`lane assign night-jobs backup --payload '{"disk":1}' --key one`)).toMatchObject({ id });
   await json('lane assign night-jobs report --urgent');
   const listed = await muster('action list --lane night-jobs');
-  expect(listed.out).toMatch(/^ID +STATE +KIND +TARGET +AGE +REASON$/m);
+  expect(listed.out).toMatch(/^ID +STATE +KIND +TARGET +NAME +AGE +REASON$/m);
   expect(listed.out).toMatch(
-    new RegExp(`^${id} +pending +backup +generic:night-jobs +\\d+ s ago +BEHIND: `, 'm'),
+    new RegExp(`^${id} +pending +backup +generic:night-jobs +- +\\d+ s ago +BEHIND: `, 'm'),
   );
   const shown = await muster(`action show ${id}`);
   expect(shown.out).toContain('payload  {"disk":1}');
@@ -308,11 +309,15 @@ test('a state has one word, whichever door it comes from', async () => {
   const lock = (await device.checkIn()).action;
   const running = new RegExp(`^${id} +running +LOCK `, 'm');
   expect((await muster('action list --state running')).out).toMatch(running);
-  expect((await muster(`action show ${id}`)).out).toMatch(new RegExp(`^LOCK ${id}  running  `));
-  expect((await muster(`device show ${device.id}`)).out).toMatch(
-    new RegExp(`^0 +${id} +LOCK +running `, 'm'),
+  expect((await muster(`action show ${id}`)).out).toMatch(
+    new RegExp(`^LOCK \\(action ${id}\\)  running  device:${device.id}  Tablet of words$`, 'm'),
   );
-  expect((await muster('device list --text words --online')).out).toMatch(/^ID .* WAITING +RUNNING$/m);
+  expect((await muster(`device show ${device.id}`)).out).toMatch(
+    new RegExp(`^0 +${id} +LOCK +running +RUNNING: Running on Tablet of words since `, 'm'),
+  );
+  const { out: devices } = await muster('device list --text words');
+  expect(devices).toMatch(/^ID .* WAITING +RUNNING$/m);
+  expect(devices).toMatch(new RegExp(` LOCK \\(action ${id}\\)$`, 'm'));
   expect(await muster(`action make-due ${id}`)).toMatchObject({
     out: expect.stringContaining('its state is running.'),
   });
@@ -352,6 +357,58 @@ test('events are printed as they happen, until the stream is closed', async () =
     actionId: id,
     target: 'generic:told',
   });
+});
+
+test('targets and workers are shown by their names', async () => {
+  const { id: hostId, agentToken } = (await t.post('/api/hosts', { name: 'host-of-names' })).body;
+  t.secret(agentToken);
+  const unit = { unitName: 'a.service', displayName: 'a', description: '' };
+  const { id: serviceId } = (await t.post(`/api/hosts/${hostId}/services`, unit)).body;
+  const { id } = await json('host assign host-of-names a.service start');
+  const waits = (await json('host assign host-of-names a.service stop')).id;
+  await t.get(`/api/control/queue?max=1`, { token: agentToken });
+  const row = (one: string, rest: string) => new RegExp(`^${one} +${rest}`, 'm');
+  const named = `service:${serviceId} +a\\.service on host-of-names `;
+  for (const words of ['--host host-of-names', `--lane service:${serviceId}`]) {
+    const { out } = await muster(`action list ${words}`);
+    expect(out).toMatch(
+      row(id, `running +start +${named} .* RUNNING: Running on host-of-names since \\d{4}-`),
+    );
+    expect(out).toMatch(row(waits, `pending +stop +${named} .* BEHIND: `));
+  }
+  // the answer itself stays that of the route
+  expect((await json('action list --host host-of-names')).actions).toMatchObject([
+    { id: waits, serviceId },
+    { id, status: 'running' },
+  ]);
+  const shown = (await muster(`action show ${id}`)).out;
+  expect(shown).toContain(
+    `start (action ${id})  running  service:${serviceId}  a.service on host-of-names\nreason   RUNNING: Running on host-of-names since `,
+  );
+  expect(shown).toMatch(/ SENT +1 +host-of-names +-$/m);
+  const device = (await t.post('/api/devices', { name: 'tablet 1' })).body;
+  t.secret(device.deviceToken);
+  expect((await muster("device show 'tablet 1'")).out).toMatch(
+    new RegExp(`^tablet 1 \\(device ${device.id}\\)  never seen$`, 'm'),
+  );
+});
+
+test('a refusal of a command of the installation exits like one over HTTP', async () => {
+  const environment = { DATABASE_URL: t.databaseUrl as string };
+  const { body: tenant } = await t.post('/api/tenants', { name: 'of-one-admin' });
+  const own = { kind: 'operator', role: 'admin', name: 'the only one' };
+  const { id, token } = (await t.post(`/api/tenants/${tenant.id}/tokens`, own)).body;
+  t.secret(token);
+  const run = (...args: string[]) => process([...args, '--tenant', 'of-one-admin'], environment);
+  expect(await run('token', 'revoke', id)).toMatchObject({
+    code: 3,
+    notes: 'This is the last admin token of the tenant. Create another one first. (MUSTER_LAST_ADMIN)\n',
+  });
+  expect(await run('token', 'revoke', '999999')).toMatchObject({
+    code: 4,
+    notes: expect.stringContaining('(MUSTER_UNKNOWN_TOKEN)'),
+  });
+  expect((await run('token', 'list')).out).toMatch(/^ID +KIND +ROLE +NAME +CREATED +STATE$/m);
 });
 
 test('each kind of failure has its exit code and a sentence', async () => {
@@ -397,12 +454,12 @@ test('the lane of a device is paused and resumed on the command line', async () 
   const { body: device } = await t.client().devices.create({ body: { name: 'Till 77' } });
   await t.client().checkin.assign({ params: { id: device.id }, body: { kind: 'SYNC' } });
   expect(await muster(`device pause ${device.id}`)).toMatchObject({
-    ...{ code: 0, out: `Till 77 ${device.id}  paused by MUSTER_OPERATOR_TOKEN` },
+    ...{ code: 0, out: `Till 77 (device ${device.id})  paused by MUSTER_OPERATOR_TOKEN` },
   });
   const shown = await muster(`device show ${device.id}`);
   expect(shown.out).toMatch(/^paused by MUSTER_OPERATOR_TOKEN, \d/m);
   expect(shown.out).toMatch(/SYNC +pending +LANE_PAUSED: The lane is paused\./);
   expect(await muster(`device resume ${device.id}`)).toMatchObject({
-    ...{ code: 0, out: `Till 77 ${device.id}  not paused` },
+    ...{ code: 0, out: `Till 77 (device ${device.id})  not paused` },
   });
 });

@@ -65,11 +65,17 @@ test('commands go through the running server', async () => {
 
   expect(await muster(['tenant', 'create', 'acme'], environment)).toMatchObject({ code: 0 });
   expect(await muster(['tenant', 'create', 'acme'], environment)).toMatchObject({
-    code: 1,
-    notes: 'The tenant "acme" already exists.\n',
+    code: 3,
+    notes: 'The tenant "acme" already exists. (MUSTER_TENANT_EXISTS)\n',
   });
   expect((await muster(['tenant', 'list'], environment)).out).toMatch(/^2 +acme/m);
-  expect(await muster(['token', 'list', '--tenant', 'nobody'], environment)).toMatchObject({ code: 1 });
+  expect(await muster(['token', 'list', '--tenant', 'nobody'], environment)).toMatchObject({ code: 4 });
+  const [, lastAdmin = ''] =
+    /^(\d+) +operator +admin /m.exec((await muster(['token', 'list'], environment)).out) ?? [];
+  expect(await muster(['token', 'revoke', lastAdmin], environment)).toMatchObject({
+    code: 3,
+    notes: expect.stringContaining('(MUSTER_LAST_ADMIN)'),
+  });
   expect(await muster(['migrate', 'validate'], environment)).toMatchObject({ code: 0 });
   expect(await muster(['migrate', 'down'], environment)).toMatchObject({
     code: 1,

@@ -9,6 +9,9 @@ import { type Config, readConfig } from '../config.ts';
 import { dataFolder } from '../data-folder/data-folder.ts';
 import { FolderInUseError } from '../data-folder/lock.ts';
 import { openDatabase } from '../database/open-database.ts';
+import { MusterError } from '../errors.ts';
+import { exitCodeOf } from './operator/exit-codes.ts';
+import { withCode } from './operator/run.ts';
 import { terminal } from './out.ts';
 import { sentenceOf } from './sentence.ts';
 
@@ -61,8 +64,8 @@ export function command<Args extends unknown[]>(run: (...args: Args) => Promise<
     try {
       process.exitCode = await run(...args);
     } catch (error) {
-      console.error(sentenceOf(error));
-      process.exitCode = 1;
+      console.error(error instanceof MusterError ? withCode(error) : sentenceOf(error));
+      process.exitCode = exitCodeOf(error);
     }
   };
 }

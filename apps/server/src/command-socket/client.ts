@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import { CommandError, type Out } from '../commands/command.ts';
+import { MusterError } from '../errors.ts';
 import type { FromServer, ToServer } from './messages.ts';
 
 /** No server listens: no file, the file of a killed server, or an impossible name. */
@@ -30,10 +31,16 @@ export async function askServer(socket: Socket, message: ToServer, out: Out): Pr
     if ('say' in told) out.say(told.say);
     else if ('note' in told) out.note(told.note);
     else if ('data' in told) await out.data(told.data);
-    else if ('error' in told) throw new CommandError(told.error);
+    else if ('error' in told) throw errorOf(told);
     else return told.end;
   }
   throw new CommandError('The server stopped before the command was done.');
+}
+
+function errorOf({ error, code, status }: Extract<FromServer, { error: string }>): Error {
+  return code === undefined || status === undefined
+    ? new CommandError(error)
+    : new MusterError(code, status, error);
 }
 
 /** Until the server closes the connection or is gone. */

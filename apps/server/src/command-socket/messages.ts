@@ -10,4 +10,5 @@ export type FromServer =
   | { readonly data: string }
   /** The exit code. */
   | { readonly end: number }
-  | { readonly error: string };
+  /** With code and status if it is a refusal, as over HTTP. */
+  | { readonly error: string; readonly code?: string; readonly status?: number };

@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline';
 import { type CommandContext, CommandError, type Out } from '../commands/command.ts';
 import { commandOf, isCommandName } from '../commands/index.ts';
 import { runOn } from '../commands/run.ts';
+import { MusterError } from '../errors.ts';
 import type { Log } from '../http/logging.ts';
 import type { FromServer, ToServer } from './messages.ts';
 
@@ -61,12 +62,19 @@ async function answer(socket: Socket, context: CommandContext, log: Log): Promis
         throw new CommandError('This cannot be done while the server is running. Stop it first.');
       send({ end: await runOn(context, command, args, out) });
     } catch (error) {
-      if (!(error instanceof CommandError)) log.error({ err: error, command }, 'A command failed.');
-      send({ error: error instanceof CommandError ? error.message : `The command failed: ${String(error)}` });
+      const said = sayable(error);
+      if (!said) log.error({ err: error, command }, 'A command failed.');
+      send(said ?? { error: `The command failed: ${String(error)}` });
     }
     socket.end();
     return;
   }
+}
+
+/** Null: not meant for people. */
+function sayable(error: unknown): FromServer | null {
+  if (error instanceof MusterError) return { error: error.message, code: error.code, status: error.status };
+  return error instanceof CommandError ? { error: error.message } : null;
 }
 
 /** False: the other side is gone. */

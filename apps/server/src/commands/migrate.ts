@@ -42,7 +42,7 @@ export const migrateList: Command<NoArgs> = {
       name,
       appliedAt?.toISOString() ?? 'not applied',
     ]);
-    for (const line of table(['line', 'version', 'name', 'applied'], rows)) out.say(line);
+    for (const line of table(['LINE', 'VERSION', 'NAME', 'APPLIED'], rows)) out.say(line);
     return 0;
   },
 };

@@ -1,6 +1,7 @@
 import { TENANT_NAME } from '@muster/contracts/words';
 import { COMMAND_LINE, createAudit } from '../audit/audit.ts';
 import { DEFAULT_TENANT } from '../tenants/default-tenant.ts';
+import { tenantError } from '../tenants/errors.ts';
 import { createTenantQueries } from '../tenants/queries.ts';
 import { type Command, CommandError } from './command.ts';
 import { table } from './table.ts';
@@ -19,7 +20,7 @@ export const tenantCreate: Command<{ name: string }> = {
       AT_THE_SERVER,
       async (tx) => {
         const made = await createTenantQueries(config.MUSTER_SCHEMA).create(tx, name);
-        if (!made) throw new CommandError(`The tenant "${name}" already exists.`);
+        if (!made) throw tenantError('MUSTER_TENANT_EXISTS', `The tenant "${name}" already exists.`);
         return made;
       },
       (made) => ({ act: 'tenant.create', target: `tenant ${made.tenantId}`, detail: { name } }),
@@ -38,7 +39,7 @@ export const tenantList: Command<Record<string, never>> = {
   async run({ config, db }, _args, out) {
     const tenants = await createTenantQueries(config.MUSTER_SCHEMA).list(db);
     const rows = tenants.map((one) => [String(one.tenantId), one.name, one.createdAt.toISOString()]);
-    for (const line of table(['id', 'name', 'created'], rows)) out.say(line);
+    for (const line of table(['ID', 'NAME', 'CREATED'], rows)) out.say(line);
     return 0;
   },
 };

@@ -1,7 +1,7 @@
 import { isTokenKind, KINDS, KINDS_BY_HAND, ROLES, type Role, TOKEN_KINDS } from '@muster/contracts/words';
 import { COMMAND_LINE, createAudit } from '../audit/audit.ts';
-import { MusterError } from '../errors.ts';
 import { DEFAULT_TENANT_NAME } from '../tenants/default-tenant.ts';
+import { tenantError } from '../tenants/errors.ts';
 import { createTenantQueries } from '../tenants/queries.ts';
 import type { TokenRow } from '../tokens/queries.ts';
 import { createTokens } from '../tokens/tokens.ts';
@@ -15,18 +15,11 @@ async function tools({ config, db }: CommandContext, { tenant = DEFAULT_TENANT_N
   const schema = config.MUSTER_SCHEMA;
   const found = await createTenantQueries(schema).find(db, tenant);
   if (!found)
-    throw new CommandError(`There is no tenant "${tenant}". List tenants with "muster tenant list".`);
+    throw tenantError(
+      'MUSTER_UNKNOWN_TENANT',
+      `There is no tenant "${tenant}". List tenants with "muster tenant list".`,
+    );
   return { tenantId: found.tenantId, tokens: createTokens(db, schema), audit: createAudit(db, schema) };
-}
-
-/** The refusals of tokens are already sentences. */
-async function told<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    if (error instanceof MusterError) throw new CommandError(error.message, { cause: error });
-    throw error;
-  }
 }
 
 export const tokenCreate: Command<
@@ -84,7 +77,7 @@ export const tokenList: Command<TenantArg & { kind?: string }> = {
       token.createdAt.toISOString(),
       stateOf(token),
     ]);
-    for (const line of table(['id', 'kind', 'role', 'name', 'created', 'state'], rows)) out.say(line);
+    for (const line of table(['ID', 'KIND', 'ROLE', 'NAME', 'CREATED', 'STATE'], rows)) out.say(line);
     return 0;
   },
 };
@@ -100,12 +93,10 @@ export const tokenRevoke: Command<TenantArg & { id: string }> = {
   needsSchema: true,
   async run(context, args, out) {
     const { tenantId, tokens, audit } = await tools(context, args);
-    await told(
-      audit.change({ tenantId, ...COMMAND_LINE }, (tx) => tokens.revoke(tx, tenantId, args.id), {
-        act: 'token.revoke',
-        target: `token ${args.id}`,
-      }),
-    );
+    await audit.change({ tenantId, ...COMMAND_LINE }, (tx) => tokens.revoke(tx, tenantId, args.id), {
+      act: 'token.revoke',
+      target: `token ${args.id}`,
+    });
     out.say(`Token ${args.id} is revoked.`);
     return 0;
   },
@@ -116,16 +107,14 @@ export const tokenRotate: Command<TenantArg & { id: string }> = {
   needsSchema: true,
   async run(context, args, out) {
     const { tenantId, tokens, audit } = await tools(context, args);
-    const { token, secret } = await told(
-      audit.change(
-        { tenantId, ...COMMAND_LINE },
-        (tx) => tokens.rotate(tx, tenantId, args.id, COMMAND_LINE.name),
-        (made) => ({
-          act: 'token.rotate',
-          target: `token ${made.token.tokenId}`,
-          detail: { replaces: made.token.replaces },
-        }),
-      ),
+    const { token, secret } = await audit.change(
+      { tenantId, ...COMMAND_LINE },
+      (tx) => tokens.rotate(tx, tenantId, args.id, COMMAND_LINE.name),
+      (made) => ({
+        act: 'token.rotate',
+        target: `token ${made.token.tokenId}`,
+        detail: { replaces: made.token.replaces },
+      }),
     );
     out.note(`Token ${token.tokenId} replaces ${token.replaces} when first used; shown once:`);
     out.say(secret);

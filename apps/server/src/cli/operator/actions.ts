@@ -2,11 +2,11 @@ import type { Action, ActionWithEvents, HostAction } from '@muster/contracts';
 import { Option } from 'commander';
 import { table } from '../../commands/table.ts';
 import { EXIT, UsageError } from './exit-codes.ts';
-import { hostIdOf, laneOf, pcIdOf } from './named.ts';
+import { actionsOf, hostIdOf, laneOf, pcIdOf } from './named.ts';
 import { type Group, OPTIONS, pages, withMore } from './run.ts';
 import type { Session } from './session.ts';
 import { refusalLines, untouched } from './untouched.ts';
-import { ago, stateWord, why } from './words.ts';
+import { ago, called, stateWord, why } from './words.ts';
 
 interface Filter {
   readonly device?: string;
@@ -89,21 +89,15 @@ async function list(session: Session, options: Listing): Promise<number> {
           looked = number;
         });
   const { rows, cursor } = await pages(read, { ...(all ? { all } : {}), limit: limit ?? 50 });
+  // only the route of a host answers with rows of its own, which have the ids of service and host, not their names
+  const shown = host && !session.json ? await actionsOf(session, rows) : (rows as Action[]);
   session.show({ actions: rows, cursor }, () =>
     withMore(
       table(
-        ['ID', 'STATE', 'KIND', 'TARGET', 'AGE', 'REASON'],
-        rows.map((one) => [
-          ...('status' in one
-            ? [
-                one.id,
-                stateWord(one.status),
-                one.kind,
-                `service:${one.serviceId}`,
-                ago(one.requestedAt, session.now()),
-              ]
-            : [one.id, stateWord(one.state), one.kind, targetOf(one), ago(one.createdAt, session.now())]),
-          why(one, session.now()),
+        ['ID', 'STATE', 'KIND', 'TARGET', 'NAME', 'AGE', 'REASON'],
+        shown.map((one) => [
+          ...[one.id, stateWord(one.state), one.kind, ...targetOf(one)],
+          ...[ago(one.createdAt, session.now()), why(one, session.now())],
         ]),
       ),
       cursor,
@@ -142,9 +136,11 @@ async function readPc(session: Session, pc: string, state: Listing['state']): Pr
   };
 }
 
-/** By its name first; the filters accept the other forms. */
-const targetOf = ({ lane, space, targetName }: Pick<Action, 'space' | 'lane' | 'targetName'>) =>
-  lane ? [...(targetName === undefined ? [] : [targetName]), `${space}:${lane}`].join('  ') : null;
+/** The lane as the filters accept it, and the name of the target. */
+const targetOf = ({ lane, space, targetName }: Pick<Action, 'space' | 'lane' | 'targetName'>) => [
+  lane ? `${space}:${lane}` : null,
+  targetName ?? null,
+];
 
 async function show(session: Session, id: string): Promise<number> {
   const { body } = await session.client.actions.get({ params: { id } });
@@ -155,7 +151,9 @@ async function show(session: Session, id: string): Promise<number> {
 function shown(action: ActionWithEvents, now: Date): string[] {
   const json = (value: unknown) => (value === undefined ? '-' : JSON.stringify(value));
   return [
-    `${action.kind} ${action.id}  ${stateWord(action.state)}  ${targetOf(action) ?? ''}`,
+    [called(action.kind, 'action', action.id), stateWord(action.state), ...targetOf(action)]
+      .filter(Boolean)
+      .join('  '),
     `reason   ${why(action, now)}`,
     `created  ${action.createdAt} (${ago(action.createdAt, now)}) by ${action.createdBy ?? '-'}`,
     // the number of failures is known while it may be tried again
@@ -167,7 +165,7 @@ function shown(action: ActionWithEvents, now: Date): string[] {
       ['AT', 'EVENT', 'ATTEMPT', 'WORKER', 'REASON'],
       action.events.map((event) => [
         ...[event.at, event.type, String(event.attempt)],
-        ...[event.worker ?? null, event.reason ?? null],
+        ...[event.workerName ?? event.worker ?? null, event.reason ?? null],
       ]),
     ),
   ];
@@ -235,6 +233,8 @@ async function toFront(session: Session, id: string, options: { reason?: string 
     params: { id },
     body: options.reason ? { reason: options.reason } : {},
   });
-  session.show(body, () => [`${body.outcome}: ${body.kind} ${body.id}, ${why(body, session.now())}`]);
+  session.show(body, () => [
+    `${body.outcome}: ${called(body.kind, 'action', body.id)}, ${why(body, session.now())}`,
+  ]);
   return EXIT.done;
 }

@@ -1,4 +1,5 @@
 import { MusterError } from '@muster/client';
+import { MusterError as Refusal } from '../../errors.ts';
 
 /** Exit codes for scripts. Unexpected errors end with 1. */
 export const EXIT = {
@@ -23,7 +24,8 @@ export function exitCodeOf(error: unknown): number {
   if (error instanceof UsageError) return EXIT.usage;
   if (error instanceof NotFoundError) return EXIT.notFound;
   if (isUnanswered(error)) return EXIT.unavailable;
-  if (!(error instanceof MusterError)) return EXIT.unforeseen;
+  // over HTTP, or of a command that works on the installation itself
+  if (!(error instanceof MusterError || error instanceof Refusal)) return EXIT.unforeseen;
   if (error.status === 404) return EXIT.notFound;
   return error.status >= 500 || error.status === 429 ? EXIT.unavailable : EXIT.refused;
 }

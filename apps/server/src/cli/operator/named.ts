@@ -1,3 +1,4 @@
+import type { Action } from '@muster/contracts';
 import { NotFoundError, UsageError } from './exit-codes.ts';
 import { pages } from './run.ts';
 import type { Session } from './session.ts';
@@ -43,6 +44,20 @@ export async function pcIdOf(session: Session, pc: string): Promise<string> {
   const found = rows.find(({ name }) => name === pc);
   if (!found) throw new NotFoundError(`No PC is called ${pc}. List PCs with "muster pc list".`);
   return found.id;
+}
+
+/** As many ids as one request takes. */
+const IDS_AT_ONCE = 100;
+
+/** The actions with these ids, in their order, as every door's actions are shown: with the names of target and worker. */
+export async function actionsOf(session: Session, of: readonly { readonly id: string }[]): Promise<Action[]> {
+  const found = new Map<string, Action>();
+  for (let at = 0; at < of.length; at += IDS_AT_ONCE) {
+    const ids = of.slice(at, at + IDS_AT_ONCE).map(({ id }) => id);
+    const { body } = await session.client.actions.list({ query: { ids, limit: IDS_AT_ONCE } });
+    for (const action of body.actions) found.set(action.id, action);
+  }
+  return of.flatMap(({ id }) => found.get(id) ?? []);
 }
 
 interface Lane {

@@ -57,8 +57,12 @@ function sentenceOf(error: unknown, url = 'the server of this machine'): string 
   if (isUnanswered(error))
     return `No answer from ${url}: ${error.cause.message || (error.cause as NodeJS.ErrnoException).code}. Is MUSTER_URL right, and is the server running?`;
   if (!(error instanceof Error)) return String(error);
-  const code = (error as { code?: string | null }).code;
-  return code && !error.message.includes(code) ? `${error.message} (${code})` : error.message;
+  return withCode(error);
+}
+
+export function withCode(error: Error & { readonly code?: string | null }): string {
+  const { code, message } = error;
+  return code && !message.includes(code) ? `${message} (${code})` : message;
 }
 
 /** Options shared by several commands. */

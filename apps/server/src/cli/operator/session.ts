@@ -18,6 +18,8 @@ export interface Session extends Surroundings {
   readonly client: Client;
   readonly url: string;
   readonly token: string;
+  /** The answer is printed as it is, so nothing has to be looked up for people. */
+  readonly json: boolean;
   /** Prints the server's answer as it is, or lines for people. */
   show(answer: unknown, lines: () => readonly string[]): void;
 }
@@ -29,7 +31,7 @@ export function openSession(around: Surroundings, { json = false }: { readonly j
   const token = tokenOf(env);
   return {
     ...around,
-    ...{ token, url, client: createClient({ url, token }) },
+    ...{ json, token, url, client: createClient({ url, token }) },
     show(answer, lines) {
       if (json) around.say(JSON.stringify(answer));
       else for (const line of lines()) around.say(line);

@@ -2,10 +2,10 @@ import { Option } from 'commander';
 import { table } from '../../commands/table.ts';
 import { ASSIGN_OPTIONS, type Assigning, assigned, bodyOf, keyOf } from './assign.ts';
 import { EXIT, NotFoundError } from './exit-codes.ts';
-import { deviceIdOf, hostIdOf } from './named.ts';
+import { actionsOf, deviceIdOf, hostIdOf } from './named.ts';
 import { type Group, OPTIONS, pages, withMore } from './run.ts';
 import type { Session } from './session.ts';
-import { ago, stateWord, why } from './words.ts';
+import { ago, called, stateWord, why } from './words.ts';
 
 interface Presence {
   readonly online?: boolean;
@@ -83,7 +83,10 @@ async function listDevices(session: Session, options: DeviceListing): Promise<nu
         rows.map((one) => [
           ...[one.id, one.name, one.stateReason ? `${one.state}: ${one.stateReason}` : one.state],
           presence(one.online, one.lastSeenAt, session.now()),
-          ...[String(one.queueDepth), one.current ? `${one.current.kind} ${one.current.id}` : null],
+          ...[
+            String(one.queueDepth),
+            one.current ? called(one.current.kind, 'action', one.current.id) : null,
+          ],
         ]),
       ),
       cursor,
@@ -98,8 +101,10 @@ async function showDevice(session: Session, device: string): Promise<number> {
     session.client.devices.get({ params }),
     session.client.checkin.queue({ params }),
   ]);
+  const running = queue.actions.filter(({ status }) => stateWord(status) === 'running');
+  const held = session.json ? [] : await actionsOf(session, running);
   session.show({ ...body, queue: queue.actions }, () => [
-    `${body.name} ${body.id}  ${presence(body.online, body.lastSeenAt, session.now())}`,
+    `${called(body.name, 'device', body.id)}  ${presence(body.online, body.lastSeenAt, session.now())}`,
     ...(body.state === 'error' ? [`in error: ${body.stateReason ?? '-'}`] : []),
     ...(body.pausedAt ? [`paused by ${body.pausedBy}, ${ago(body.pausedAt, session.now())}`] : []),
     `tags: ${body.tags.join(', ') || '-'}`,
@@ -113,7 +118,7 @@ async function showDevice(session: Session, device: string): Promise<number> {
             one.id,
             one.kind,
             stateWord(one.status),
-            why(one, session.now()),
+            why(held.find(({ id }) => id === one.id) ?? one, session.now()),
           ]),
         )),
   ]);
@@ -133,7 +138,7 @@ const changeLane = (verb: 'pause' | 'resume') => async (session: Session, device
   const params = { id: await deviceIdOf(session, device) };
   const { body } = await session.client.devices[verb]({ params, body: {} });
   session.show(body, () => [
-    `${body.name} ${body.id}  ${body.pausedAt ? `paused by ${body.pausedBy}` : 'not paused'}`,
+    `${called(body.name, 'device', body.id)}  ${body.pausedAt ? `paused by ${body.pausedBy}` : 'not paused'}`,
   ]);
   return EXIT.done;
 };
@@ -142,7 +147,7 @@ async function clearError(session: Session, device: string): Promise<number> {
   const { body } = await session.client.devices.clearError({
     params: { id: await deviceIdOf(session, device) },
   });
-  session.show(body, () => [`${body.name} ${body.id}  ${body.state}`]);
+  session.show(body, () => [`${called(body.name, 'device', body.id)}  ${body.state}`]);
   return EXIT.done;
 }
 

@@ -1,7 +1,7 @@
 import { MusterError } from '@muster/client';
 import type { RedrivenMatching } from '@muster/contracts';
 import type { Session } from './session.ts';
-import { stateWord } from './words.ts';
+import { called, stateWord } from './words.ts';
 
 const MOST_NAMED = 20;
 
@@ -47,6 +47,6 @@ async function stateOf(session: Session, id: string): Promise<string | null> {
 export const refusalLines = (refusals: RedrivenMatching['refusals']): string[] =>
   refusals.map(({ id, code, device, error }) =>
     device
-      ? `${id}: ${device.name} (device ${device.id}) is in error. Redrive with --clear-error to clear it. (${code})`
+      ? `${id}: ${called(device.name, 'device', device.id)} is in error. Redrive with --clear-error to clear it. (${code})`
       : `${id}: ${error} (${code})`,
   );

@@ -35,18 +35,25 @@ export function stateWord(said: string): string {
 
 const TIME = /(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d(?:\.\d+)?Z/g;
 
+/** `tablet 1 (device 7)`: a name may end with a number of its own. */
+export const called = (name: string, what: string, id: string) => `${name} (${what} ${id})`;
+
 /** Why it has not run yet, or how it ended, in one line. Its times are shown as ages, like those beside it. */
 export function why(
   action: {
     readonly waitingFor: { readonly code: string; readonly text: string } | null;
     readonly reason?: string | undefined;
     readonly error?: string | undefined;
+    readonly worker?: string | undefined;
+    readonly workerName?: string | undefined;
   },
   now: Date,
 ): string {
   if (action.waitingFor) {
     const { code, text } = action.waitingFor;
-    return `${code}: ${text.replaceAll(TIME, (time, day, minute) => `${day} ${minute} UTC (${ago(time, now)})`)}`;
+    const { worker, workerName = worker } = action;
+    const named = text.replace(` ${worker} `, () => ` ${workerName} `);
+    return `${code}: ${named.replaceAll(TIME, (time, day, minute) => `${day} ${minute} UTC (${ago(time, now)})`)}`;
   }
   return [action.reason, action.error].filter(Boolean).join(': ') || '-';
 }
