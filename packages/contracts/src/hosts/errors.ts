@@ -14,8 +14,15 @@ export const HOST_ERRORS = {
     status: 409,
     meaning: 'The action was handed out more than once, so the report must name its attempt.',
   },
-  MUSTER_BAD_MAX: { status: 400, meaning: 'max must be a whole number from 1 to 10.' },
-  MUSTER_BAD_WAIT: { status: 400, meaning: 'wait must be a whole number of seconds from 0 to 25.' },
+  MUSTER_BAD_MAX: {
+    status: 400,
+    meaning: 'An agent asks for work: max must be a whole number from 1 to 10.',
+  },
+  MUSTER_BAD_WAIT: {
+    status: 400,
+    meaning:
+      'An agent asks for work: wait must be a whole number of seconds from 0 to 25. Any other wait that is out of range is MUSTER_BAD_BODY.',
+  },
   MUSTER_CONTROL_OVERLOADED: {
     status: 503,
     meaning:
