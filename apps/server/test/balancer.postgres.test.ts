@@ -45,10 +45,11 @@ test('G2 G11 G39 G43 G54 G64 G87 G88: behind a balancer without stickiness nothi
 });
 
 test('the documentation of an upgrade migrates once and restarts each node', () => {
-  const { each, once } = upgradeCommands();
+  const { each, once, packages } = upgradeCommands();
   expect(once).toEqual(['muster migrate up']);
   expect(each[0]).toBe('systemctl restart muster');
   expect(each[1]).toMatch(/^curl .*127\.0\.0\.1:4000\/readyz$/);
+  expect(packages).toEqual(['apt-get install ./muster_<version>_<arch>.deb', each[1]]);
 });
 
 /** How often chance may spare the node that hears nothing. */

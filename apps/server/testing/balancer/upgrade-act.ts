@@ -26,14 +26,18 @@ const PAGE = new URL('../../../../docs/operations.md', import.meta.url);
 const READY_KEPT_MS = 1_100;
 const CALLS_BETWEEN = 20;
 
-/** The commands of "Upgrading": those to run once, and those for each node. */
-export function upgradeCommands(text = readFileSync(PAGE, 'utf8')): { once: string[]; each: string[] } {
+/** The commands of "Upgrading": those for packages, which only their own test can run, and from clones those to run once and for each node. */
+export function upgradeCommands(text = readFileSync(PAGE, 'utf8')): {
+  packages: string[];
+  once: string[];
+  each: string[];
+} {
   const section = /^## Upgrading\n(.*?)^## /ms.exec(text)?.[1] ?? '';
-  const [once = [], each = []] = section
+  const [packages = [], once = [], each = []] = section
     .split(/\n\n/)
     .filter((block) => block.startsWith('    '))
     .map((block) => block.split('\n').flatMap((line) => line.trim().split(/\s{2,}/)[0] || []));
-  return { once, each };
+  return { packages, once, each };
 }
 
 export function upgradeTo(stage: BalancedStage, folder: string, version: Version): Act {
