@@ -1,4 +1,5 @@
 import { migrations } from '../database/migrations.ts';
+import { missingStandby } from '../database/missing-standby.ts';
 import type { Command, CommandContext } from './command.ts';
 import { schemaDifferences } from './migrate.ts';
 
@@ -16,6 +17,7 @@ export const inspect: Command<Record<string, never>> = {
       await version(context),
       await clock(context),
       await durability(context),
+      ...(await standby(context)),
       ...(await schema(context)),
     ];
     for (const finding of findings) out.say(finding);
@@ -58,6 +60,11 @@ async function durability({ db }: CommandContext): Promise<Finding> {
   return rows[0].commit === 'off' || rows[0].fsync === 'off'
     ? 'wrong: synchronous_commit or fsync is off in the database: acknowledged actions can be lost.'
     : 'ok: The database writes durably.';
+}
+
+async function standby({ db }: CommandContext): Promise<Finding[]> {
+  const sentence = db.kind === 'postgres' ? await missingStandby(db) : null;
+  return sentence === null ? [] : [`wrong: ${sentence}`];
 }
 
 async function schema(context: CommandContext): Promise<Finding[]> {

@@ -1,4 +1,5 @@
 import { migrations } from '../database/migrations.ts';
+import { missingStandby } from '../database/missing-standby.ts';
 import { type CommandContext, CommandError, type Out } from './command.ts';
 import { type CommandName, commandOf } from './index.ts';
 
@@ -11,7 +12,24 @@ export async function runOn(
 ): Promise<number> {
   const command = commandOf(name);
   if (command.needsSchema) await requireSchema(context);
-  return command.run(context, args, out);
+  const noting = noteWait(context, out);
+  try {
+    return await command.run(context, args, out);
+  } finally {
+    clearTimeout(noting);
+  }
+}
+
+/** Some commands have no time limit, and no time limit ends the wait of a commit: a silent one looks like a long one. */
+const SAYS_AFTER_MS = 3_000;
+
+function noteWait({ db }: CommandContext, out: Out): NodeJS.Timeout | undefined {
+  if (db.kind !== 'postgres') return undefined;
+  return setTimeout(async () => {
+    // the command itself reports a database that does not answer
+    const sentence = await missingStandby(db.reserved).catch(() => null);
+    if (sentence !== null) out.note(sentence);
+  }, SAYS_AFTER_MS);
 }
 
 async function requireSchema({ config, db }: CommandContext): Promise<void> {

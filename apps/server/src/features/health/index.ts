@@ -1,4 +1,5 @@
 import { api } from '@muster/contracts';
+import { missingStandby } from '../../database/missing-standby.ts';
 import type { CreateFeature } from '../../feature.ts';
 import { anybody } from '../../http/access.ts';
 import { defineRoute } from '../../http/define-route.ts';
@@ -32,14 +33,25 @@ async function within(ms: number, work: Promise<unknown>): Promise<void> {
 export const health: CreateFeature = ({ checkSchema, db, isDraining, log }) => {
   let asked: { at: number; ready: Promise<boolean> } | undefined;
 
+  let wait: string | null = null;
+
   async function look(): Promise<boolean> {
     try {
       await within(PATIENCE_MS, db.reserved.query(MUST_WRITE).then(checkSchema));
+      if (db.kind === 'postgres') await within(PATIENCE_MS, noticeWait());
       return true;
     } catch (error) {
       log.warn({ err: error }, 'Not ready.');
       return false;
     }
+  }
+
+  /** Ready all the same: another node would wait as well, and what only reads works. */
+  async function noticeWait(): Promise<void> {
+    const last = wait;
+    wait = await missingStandby(db.reserved);
+    if (wait !== null && last === null) log.warn(wait);
+    if (wait === null && last !== null) log.info('Changes no longer wait for a synchronous standby.');
   }
 
   function ready(): Promise<boolean> {
