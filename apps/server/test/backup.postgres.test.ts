@@ -1,5 +1,6 @@
-import { spawnSync } from 'node:child_process';
-import { chownSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chownSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -7,7 +8,7 @@ import { type Cluster, startCluster } from '../../../testing/postgres-cluster.mj
 import { sql } from '../../../testing/postgres-standby.mjs';
 import { readConfig } from '../src/config.ts';
 import { type Server, startServer } from '../src/main.ts';
-import { followDocs, serviceOf } from '../testing/docs-commands.ts';
+import { followDocs, type Service, serviceOf } from '../testing/docs-commands.ts';
 import { MUSTER } from '../testing/programs.ts';
 
 /** "Back to an earlier moment" of docs/operations.md, with its commands, on a server of its own. */
@@ -17,6 +18,7 @@ let cluster: Cluster;
 let server: Server;
 beforeAll(async () => {
   cluster = await startCluster();
+  service = serviceOf(cluster);
   const { uid, gid } = statSync(cluster.dataDir);
   chownSync(folder, uid, gid);
   await start();
@@ -39,21 +41,46 @@ async function start(): Promise<void> {
   );
 }
 
-const follow = (title: string, moment = '') =>
+let service: Service;
+const follow = (title: string, replaced: Record<string, string> = {}) =>
   followDocs(title, {
     cluster,
-    environment: { DATABASE_URL: cluster.url },
-    replaced: { '/backup': path.join(folder, 'backup'), '2026-11-19 12:00:00+00': moment },
-    systemctl: { ...serviceOf(cluster), 'stop muster': () => server.stop(), 'start muster': start },
+    replaced: { '/backup': path.join(folder, 'backup'), ...replaced },
+    systemctl: service,
     muster: (args) => muster(...args),
   });
 
-function muster(...args: string[]): void {
-  const { status, stderr } = spawnSync(process.execPath, [...MUSTER, ...args], {
-    encoding: 'utf8',
+/** The steps of "To go back", after those that name the copy and the moment. */
+async function goBack(replaced: Record<string, string>): Promise<void> {
+  await server.stop();
+  const [newest = ''] = copies().slice(-1);
+  await follow('go back', { '2026-11-19T000000Z': newest, ...replaced });
+  expect(await follow('wait for the end')).toContain('recovered');
+}
+
+async function goOn(): Promise<void> {
+  await follow('forget the moment');
+  await follow('begin a new life');
+  await start();
+  rmSync(`${cluster.dataDir}.lost`, { recursive: true });
+}
+
+const copies = () => readdirSync(path.join(folder, 'backup/base')).sort();
+
+const clock = async () =>
+  ((await sql(cluster, 'select clock_timestamp()::text as now')) as [{ now: string }])[0].now;
+
+async function muster(...args: string[]): Promise<void> {
+  const child = spawn(process.execPath, [...MUSTER, ...args], {
     env: { PATH: process.env.PATH, DATABASE_URL: cluster.url, MUSTER_DATA_DIR: path.join(folder, 'data') },
+    stdio: ['ignore', 'ignore', 'pipe'],
   });
-  if (status !== 0) throw new Error(`muster ${args.join(' ')} ended with ${status}: ${stderr}`);
+  let said = '';
+  child.stderr.on('data', (chunk) => {
+    said += chunk;
+  });
+  const [status] = await once(child, 'close');
+  if (status !== 0) throw new Error(`muster ${args.join(' ')} ended with ${status}: ${said}`);
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look at whatever came
@@ -82,7 +109,7 @@ test('G70 G17: back to an earlier moment with the commands of the docs: reports 
   expect(await claim('running')).toMatchObject({ id: running, attempt: 1 });
   const waiting = await enqueue('waiting');
   const behind = await server.engine.feed.cursor(server.engine.db, 'end');
-  const [{ now }] = (await sql(cluster, 'select clock_timestamp()::text as now')) as [{ now: string }];
+  const now = await clock();
   // all of this will not have happened
   expect(await claim('waiting')).toMatchObject({ id: waiting, attempt: 1 });
   expect((await report(running, 1)).body).toMatchObject({ accepted: true });
@@ -90,7 +117,8 @@ test('G70 G17: back to an earlier moment with the commands of the docs: reports 
   expect(await claim('lost')).toMatchObject({ id: lost, attempt: 1 });
   const ahead = await server.engine.feed.cursor(server.engine.db, 'end');
 
-  await follow('go back', now);
+  await goBack({ '2026-11-19 12:00:00+00': now });
+  await goOn();
 
   const { db, feed } = server.engine;
   for (const cursor of [behind, ahead])
@@ -112,5 +140,36 @@ test('G70 G17: back to an earlier moment with the commands of the docs: reports 
   expect((await report(running, 1)).body).toMatchObject({ accepted: true });
   expect(await claim('kept')).toMatchObject({ id: kept, attempt: 1 });
   expect((await report(kept, 1)).body).toMatchObject({ accepted: true });
-  muster('check');
+  await muster('check');
+});
+
+const settings = async (...names: string[]) =>
+  (
+    await sql(cluster, `select name, setting from pg_settings where name = any('{${names}}') order by name`)
+  ).map(({ setting }) => setting);
+
+test('G70: to the latest moment, also after a moment that the log does not reach; the copy waits for no standby', async () => {
+  await sql(cluster, `alter system set synchronous_standby_names = '*'`);
+  await follow('copy the files');
+  expect(copies()).toHaveLength(2);
+  await sql(cluster, 'alter system reset synchronous_standby_names');
+  const last = await enqueue('last');
+  const never = { '2026-11-19 12:00:00+00': '2999-01-01 00:00:00+00' };
+  // the server ends, while it starts or soon after
+  await expect(goBack(never)).rejects.toThrow('recovery ended before configured recovery target was reached');
+  await follow('go to the latest moment instead');
+  expect(await follow('wait for the end')).toContain('recovered');
+  await goOn();
+  expect((await ask(`/api/actions/${last}`)).body).toMatchObject({ kind: 'x' });
+  expect(await settings('recovery_target_time', 'restore_command', 'synchronous_standby_names')).toEqual([
+    '',
+    '',
+    '',
+  ]);
+
+  const later = await enqueue('later');
+  await goBack({ "recovery_target_time = '$MOMENT'\n": '' });
+  await goOn();
+  expect((await ask(`/api/actions/${later}`)).body).toMatchObject({ kind: 'x' });
+  await muster('check');
 });

@@ -1,26 +1,32 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Cluster, startCluster } from '../../../testing/postgres-cluster.mjs';
-import { isFollowed, PAIR_SETTINGS, sql } from '../../../testing/postgres-standby.mjs';
+import { isFollowed, sql } from '../../../testing/postgres-standby.mjs';
 import { inspect } from '../src/commands/inspect.ts';
 import { readConfig } from '../src/config.ts';
 import { type Server, startServer } from '../src/main.ts';
-import { followDocs, serviceOf } from '../testing/docs-commands.ts';
+import { followDocs, type Service, serviceOf } from '../testing/docs-commands.ts';
+import { MUSTER } from '../testing/programs.ts';
 
 /** "Failover" of docs/operations.md, with its commands, under a node that stays up. */
 const OPERATOR = 'operator-token-of-this-test-0123456789';
+/** What the page leaves to the configuration files of both servers; a killed server leaves no shared memory behind. */
+const SETTINGS = { dynamic_shared_memory_type: 'mmap', max_connections: 100, shared_buffers: '64MB' };
+const WAITS = 'Changes wait for a synchronous standby, and none is connected.';
 const folder = mkdtempSync(path.join(tmpdir(), 'muster-failover-docs-'));
 let first: Cluster;
 let second: Cluster;
+let services: Map<Cluster, Service>;
 let server: Server;
+const lines: string[] = [];
 beforeAll(async () => {
-  first = await startCluster({ settings: PAIR_SETTINGS });
-  second = await startCluster({ password: first.password, settings: PAIR_SETTINGS });
-  await second.down('fast');
-  for (const name of readdirSync(second.dataDir))
-    rmSync(path.join(second.dataDir, name), { recursive: true });
+  first = await startCluster({ settings: SETTINGS });
+  second = await startCluster({ password: first.password, settings: SETTINGS });
+  services = new Map([first, second].map((cluster) => [cluster, serviceOf(cluster)]));
 });
 afterAll(async () => {
   await server?.stop();
@@ -28,8 +34,40 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const on = (cluster: Cluster, title: string, environment: Record<string, string>) =>
-  followDocs(title, { cluster, environment, replaced: {}, systemctl: serviceOf(cluster) });
+/** `primary` is what the operator has set as the other server. */
+const on = (cluster: Cluster, title: string, primary = '', isPasted = false) =>
+  followDocs(
+    title,
+    {
+      cluster,
+      environment: { PRIMARY: primary },
+      systemctl: services.get(cluster) as Service,
+      muster: async (args) => {
+        const child = muster(...args);
+        let said = '';
+        child.stderr?.on('data', (chunk) => {
+          said += chunk;
+        });
+        const [status] = await once(child, 'close');
+        if (status !== 0) throw new Error(said);
+      },
+    },
+    { isPasted },
+  );
+
+const pair = () =>
+  `postgres://node:node@127.0.0.1:${first.port},127.0.0.1:${second.port}/postgres?target_session_attrs=read-write`;
+
+function muster(...args: string[]): ChildProcess {
+  const env = {
+    DATABASE_URL: pair(),
+    MUSTER_DATA_DIR: folder,
+    MUSTER_TOKEN: OPERATOR,
+    MUSTER_URL: server.url,
+    PATH: process.env.PATH,
+  };
+  return spawn(process.execPath, [...MUSTER, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+}
 
 const ask = (way: string, body?: object) =>
   fetch(server.url + way, {
@@ -39,45 +77,103 @@ const ask = (way: string, body?: object) =>
   });
 const enqueue = async (key: string) =>
   (await ask('/api/lanes/x/actions', { kind: key }).catch(() => ({ status: 0 }))).status;
+const kinds = async () =>
+  ((await (await ask('/api/actions')).json()) as { actions: { kind: string }[] }).actions.map(
+    ({ kind }) => kind,
+  );
+
+/** What `muster doctor` finds in the database. */
+async function findings(): Promise<string[]> {
+  const said: string[] = [];
+  const out = { say: (line: string) => void said.push(line), note: () => {}, data: async () => {} };
+  await inspect.run({ config: readConfig({}), db: server.engine.db }, {}, out);
+  return said;
+}
+
+/** The operator repeats it until the standby streams. */
+const waitForStandby = (primary: Cluster) =>
+  expect.poll(() => on(primary, 'let commits wait for the standby').catch(() => '')).toContain('streaming');
 
 test('G54 G70: with the commands of the docs a standby is made and promoted, and the old primary follows it; the node finds the new one', async () => {
-  await on(second, 'make a standby', { PRIMARY: first.url, STANDBY: second.url });
+  await on(first, 'prepare the primary');
+  await expect(on(second, 'make a standby', second.url, true)).rejects.toThrow();
+  // it would have deleted itself
+  expect(existsSync(path.join(second.dataDir, 'PG_VERSION'))).toBe(true);
+  await on(second, 'make a standby', first.url);
+  await waitForStandby(first);
+  await on(second, 'and after a promotion, too');
   await isFollowed(first);
+  // not a superuser: most of what others do is hidden from it
+  await sql(first, `create role node login password 'node'`);
+  await sql(first, 'grant create on database postgres to node');
   server = await startServer(
     readConfig({
       PORT: '0',
-      DATABASE_URL: `postgres://postgres:${first.password}@127.0.0.1:${first.port},127.0.0.1:${second.port}/postgres?target_session_attrs=read-write`,
+      DATABASE_URL: pair(),
       MUSTER_OPERATOR_TOKEN: OPERATOR,
       MUSTER_DATA_DIR: folder,
-      MUSTER_LOG_LEVEL: 'silent',
+      MUSTER_LOG_LEVEL: 'warn',
     }),
+    { logStream: { write: (line) => void lines.push(line) } },
   );
   expect(await enqueue('before')).toBe(201);
+  await expect.poll(findings).not.toContainEqual(expect.stringContaining('standby'));
   const { feed, db } = server.engine;
   const cursor = await feed.cursor(db, 'start');
 
   await first.kill();
   // the standby is there, and accepts nothing
   await expect.poll(async () => (await ask('/readyz')).status).toBe(503);
-  await on(second, 'promote the standby', { STANDBY: second.url });
-  await on(first, 'the old primary becomes the standby', { PRIMARY: second.url });
-  await isFollowed(second);
+  await on(first, 'fence the old primary');
+  await on(second, 'promote the standby');
 
+  // alone, it waits, and everything that waits says so
   await expect.poll(async () => (await ask('/readyz')).status).toBe(200);
-  await expect.poll(() => enqueue('after')).toBe(201);
-  const { body } = await ask('/api/actions').then(async (answer) => ({ body: await answer.json() }));
-  const kinds = (body as { actions: { kind: string }[] }).actions.map(({ kind }) => kind);
-  expect(kinds).toEqual(expect.arrayContaining(['before', 'after']));
-  await expect.poll(async () => (await feed.read(db, { cursor })).events.length).toBeGreaterThan(1);
+  await expect.poll(findings).toContainEqual(expect.stringContaining(`wrong: ${WAITS}`));
+  await expect.poll(() => lines.filter((line) => line.includes(WAITS)).length).toBe(1);
+  // a standby that takes over keeps cursors; a database that was restored does not
+  await expect.poll(async () => (await feed.read(db, { cursor })).events.length).toBeGreaterThan(0);
+  const restored = muster('restored');
+  const ended = once(restored, 'close');
+  const [note] = await once(restored.stderr as NodeJS.ReadableStream, 'data');
+  expect(String(note)).toContain(WAITS);
+  expect(restored.exitCode).toBe(null);
+  // seconds later, so the node has looked again
+  expect((await ask('/readyz')).status).toBe(200);
+  expect(lines.filter((line) => line.includes(WAITS))).toHaveLength(1);
+  await on(second, 'go on without a standby');
+  expect(await ended).toEqual([0, null]);
+  await expect.poll(() => enqueue('alone')).toBe(201);
+  await expect.poll(findings).not.toContainEqual(expect.stringContaining('standby'));
 
-  const durability = async () => {
-    const said: string[] = [];
-    const out = { say: (line: string) => void said.push(line), note: () => {}, data: async () => {} };
-    await inspect.run({ config: readConfig({}), db }, {}, out);
-    return said.find((line) => /durably|synchronous_commit/.test(line));
-  };
-  expect(await durability()).not.toContain('is local');
+  // the other server is named wrongly: nothing may start
+  const wrong = second.url.replace(String(second.port), String(first.port));
+  await expect(on(first, 'the old primary becomes the standby', wrong, true)).rejects.toThrow();
+  await expect(sql(first, 'select 1')).rejects.toThrow('ECONNREFUSED');
+  await expect(services.get(first)?.['start postgresql@15-main']?.()).rejects.toThrow('masked');
+
+  await on(first, 'the old primary becomes the standby', second.url);
+  await waitForStandby(second);
+  await on(first, 'and after a promotion, too');
+  await isFollowed(second);
+  expect(await on(second, 'see that it works')).toMatch(/streaming \| sync/);
+  await on(second, 'a change is carried out');
+  expect(await enqueue('after')).toBe(201);
+  expect(await kinds()).toEqual(expect.arrayContaining(['before', 'alone', 'test', 'after']));
+  await expect(feed.read(db, { cursor })).rejects.toMatchObject({ code: 'MUSTER_OTHER_INCARNATION' });
+
+  first.freeze();
+  const held = enqueue('held');
+  await expect
+    .poll(findings)
+    .toContainEqual(
+      expect.stringMatching(/^wrong: Changes wait for a synchronous standby that does not confirm/),
+    );
+  first.thaw();
+  await held;
+  await expect.poll(findings).not.toContainEqual(expect.stringContaining('standby'));
+
   await sql(second, `alter system set synchronous_commit = 'local'`);
   await sql(second, 'select pg_reload_conf()');
-  await expect.poll(durability).toMatch(/^wrong: synchronous_commit is local/);
+  await expect.poll(findings).toContainEqual(expect.stringMatching(/^wrong: synchronous_commit is local/));
 });
