@@ -53,6 +53,28 @@ test.each(['muster', 'another_schema'])(
   },
 );
 
+test('validate and doctor find nothing wrong with a user that is named like its schema', async () => {
+  const url = new URL(await freshDatabase());
+  const name = `muster_user_${randomBytes(6).toString('hex')}`;
+  await admin(`create role ${name} login password 'secret'`);
+  try {
+    await admin(`alter database ${url.pathname.slice(1)} owner to ${name}`);
+    Object.assign(url, { username: name, password: 'secret' });
+    const environment = { DATABASE_URL: url.href, MUSTER_SCHEMA: name, PORT: '0' };
+    expect((await muster(['migrate', 'up'], environment)).out).toContain('up server 1 server');
+    expect(await muster(['migrate', 'validate'], environment)).toMatchObject({
+      code: 0,
+      out: 'The schema is as expected.\n',
+    });
+    const doctor = await muster(['doctor'], { ...environment, MUSTER_DATA_DIR: folder.path });
+    expect(doctor.out).toContain('ok: The schema is as expected.');
+  } finally {
+    names.splice(names.indexOf(url.pathname.slice(1)), 1);
+    await admin(`drop database ${url.pathname.slice(1)} with (force)`);
+    await admin(`drop role ${name}`);
+  }
+});
+
 test('validate reports a changed view or function, in muster_reports too, and does not report restored ones', async () => {
   const environment = { DATABASE_URL: await freshDatabase() };
   await muster(['migrate', 'up'], environment);

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Queryable } from './db.ts';
+import type { Connections } from './db.ts';
 
 /**
  * Everything in the schema and in the schemas that migrations make beside it (`beside`: the suffixes of their names),
@@ -8,12 +8,16 @@ import type { Queryable } from './db.ts';
  * and not-null constraints, which only newer servers catalogue.
  */
 export async function catalogueText(
-  client: Queryable,
+  db: Connections,
   schema: string,
   beside: readonly string[] = [],
 ): Promise<string> {
   const schemas = [schema, ...beside.map((end) => schema + end)];
-  const { rows } = await client.query({ text: QUERY, values: [schemas] });
+  // The server leaves out the name of a schema on the search path, and that begins with a schema named like the user.
+  const { rows } = await db.transaction(async (tx) => {
+    await tx.query({ text: 'set local search_path = pg_catalog' });
+    return tx.query({ text: QUERY, values: [schemas] });
+  });
   const named = (text: string) =>
     schemas.reduce(
       (left, one) => left.replaceAll(`${one}.`, `{schema}${one.slice(schema.length)}.`),
