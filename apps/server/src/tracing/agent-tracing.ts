@@ -16,7 +16,7 @@ export async function openAgentTracing(
   if (!settings) return null;
   const { openTracer } = await import('./tracer.ts');
   const of = { service: `muster-${program}`, version: VERSION, instance: hostname() };
-  const warn = (sentence: string) => onError(`Traces could not be sent: ${sentence}`);
+  const warn = (sentence: string) => onError(`Traces could not be sent: ${sentence}.`);
   return new AgentTracing(openTracer(settings, of, warn));
 }
 

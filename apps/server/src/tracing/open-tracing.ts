@@ -11,6 +11,6 @@ export async function openTracing(config: Config, log: Log): Promise<Tracing | n
   if (!settings) return null;
   const [{ openTracer }, { Tracing }] = await Promise.all([import('./tracer.ts'), import('./tracing.ts')]);
   const of = { service: 'muster', version: VERSION, instance: `${hostname()}:${process.pid}` };
-  const tracer = openTracer(settings, of, (sentence) => log.warn({ sentence }, 'Traces could not be sent.'));
+  const tracer = openTracer(settings, of, (sentence) => log.warn(`Traces could not be sent: ${sentence}.`));
   return new Tracing(tracer, settings.share);
 }

@@ -36,6 +36,7 @@ const SEND_AFTER_MS = 1_000;
 /** A stop does not wait longer for a collector that does not answer. */
 const ANSWER_MS = 3_000;
 const WARN_AGAIN_MS = 60_000;
+const MOST_CHARACTERS = 300;
 const KINDS = {
   server: SpanKind.SERVER,
   internal: SpanKind.INTERNAL,
@@ -55,7 +56,7 @@ export function openTracer(
   const warn = (...what: unknown[]) => {
     if (performance.now() - warnedAt < WARN_AGAIN_MS) return;
     warnedAt = performance.now();
-    onError(what.map(String).join(' ').slice(0, 1_000));
+    onError(plainly(what));
   };
   const silent = () => {};
   const logger = { error: warn, warn, info: silent, debug: silent, verbose: silent };
@@ -94,6 +95,29 @@ export function openTracer(
       diag.disable();
     },
   };
+}
+
+/** OpenTelemetry hands over texts, errors, and errors as JSON with their stacks. */
+export function plainly(what: readonly unknown[]): string {
+  const reasons = what.map((one) => {
+    const error = one instanceof Error ? one : errorIn(String(one));
+    const [first] = error instanceof AggregateError ? error.errors : [error];
+    return first instanceof Error ? first.message || first.name : String(first);
+  });
+  return reasons
+    .join(' ')
+    .replace(/\s+/g, ' ')
+    .replace(/[.\s]+$/, '')
+    .slice(0, MOST_CHARACTERS);
+}
+
+function errorIn(text: string): unknown {
+  try {
+    const { code, message, name } = JSON.parse(text);
+    return message ?? code ?? name ?? text;
+  } catch {
+    return text;
+  }
 }
 
 /** Ids that are known before their span is made. */
