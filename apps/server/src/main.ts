@@ -6,6 +6,7 @@ import { collectDefaultMetrics, Registry } from 'prom-client';
 import { Alerts } from './alerts/alerts.ts';
 import { createAudit } from './audit/audit.ts';
 import { pruneAudit } from './audit/prune-audit.ts';
+import { BackgroundErrors } from './background/background-errors.ts';
 import { Bus } from './bus/bus.ts';
 import { BUS } from './bus/subscription.ts';
 import { Callbacks } from './callbacks/callbacks.ts';
@@ -159,7 +160,8 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     options.logStream ?? process.stderr,
     config.MUSTER_LOG_FORMAT,
   );
-  const onError = (error: unknown) => log.error({ err: error }, 'An error in the background.');
+  const background = new BackgroundErrors({ log });
+  const onError = background.happened;
   const undo: (() => Promise<void>)[] = [];
   const step = options.onStep ?? (() => {});
   try {
@@ -178,6 +180,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     return await startOn(opened, undo, tls);
   } catch (error) {
     for (const step of undo.reverse()) await step().catch(onError);
+    background.end();
     throw error;
   }
 
@@ -190,8 +193,11 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     const migrate = migrations(db, schema);
     step('checking the version of the database');
     await migrate.checkFits();
-    step('migrating the database');
-    if (config.MUSTER_AUTO_MIGRATE === 'yes') await migrate.up();
+    const isMissing = (await migrate.list()).some(({ appliedAt }) => appliedAt === null);
+    if (isMissing && config.MUSTER_AUTO_MIGRATE === 'yes') {
+      step('migrating the database');
+      await migrate.up();
+    }
     step('loading the secrets key');
     const mayMakeKey = db.kind === 'embedded' && !options.db;
     const secrets = await openSecrets(config, db, { schema, mayMakeKey });
@@ -214,6 +220,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       },
       maxWaiting: config.MUSTER_MAX_WAITING,
       onError,
+      onAlive: () => background.answered(db.host()),
       observer: joinObservers(observeEngine(registry), tracing?.observer),
       ...(options.clock ? { clock: options.clock } : {}),
     });
@@ -386,6 +393,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
             await pause(config.MUSTER_DRAIN_SECONDS * 1_000);
           }
           for (const step of undo.reverse()) await step().catch(onError);
+          background.end();
           log.info('Stopped.');
         })();
         return stopped;

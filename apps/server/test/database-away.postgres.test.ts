@@ -67,8 +67,11 @@ test('G39: while the database is away requests get 503 with Retry-After; afterwa
         return refused.length;
       })
       .toBeGreaterThan(5);
+    const logged = () => lines.join('');
+    await expect.poll(logged).toContain('"The database does not answer: ');
     await cluster.up();
     await expect.poll(async () => (await enqueue()).status).toBe(201);
+    await expect.poll(logged).toContain('"The database answers again, after ');
     await ask('/api/lanes/z/actions', { kind: 'afterwards' });
     const { actions } = (await (await ask('/api/actions?lane=z&space=generic')).json()) as {
       actions: { kind: string }[];
@@ -93,6 +96,12 @@ test('G39: while the database is away requests get 503 with Retry-After; afterwa
     await sql('alter role node login');
     expect(await (await waiting).json()).toMatchObject({ actions: [{ kind: 'while it was away' }] });
     expect(lines.join('')).not.toContain(OPERATOR);
+    const said = lines.map((line) => JSON.parse(line) as { msg: string; err?: { stack?: string } });
+    const outages = said.filter(({ msg }) =>
+      /^The database (does not answer:|answers again, after)/.test(msg),
+    );
+    expect(outages.map(({ msg }) => msg.includes('again'))).toEqual(outages.map((_, n) => n % 2 === 1));
+    expect(said.filter(({ err }) => err?.stack?.includes('ECONNREFUSED'))).toEqual([]);
   } finally {
     await server.stop();
     await cluster.stop();

@@ -44,6 +44,9 @@ test('from SIGTERM on, /readyz says draining while requests are still served; a 
         error: 'This node is draining: it finishes its requests and stops. Use another node.',
       },
     });
+    // a balancer asks each second
+    expect(server.log()).not.toContain('The request was refused.');
+    expect(server.log().match(/listening/gi)).toEqual(['Listening']);
     // the balancer may not have asked yet: whatever comes is served, and wakes up those that wait
     expect((await ask('/api/lanes/a/actions', { kind: 'late' })).status).toBe(201);
     expect(await claimed).toBe('late');

@@ -12,7 +12,7 @@ const lines = (level: string, isTTY: boolean, format: 'auto' | 'json' | 'text' =
 test('on a terminal the log is text and shows what needs attention; elsewhere it is JSON, as the settings say', () => {
   const text = [
     expect.stringMatching(
-      /^\d\d:\d\d:\d\d warn {2}The request was refused\. reqId="a\\u001b\[2Jb" tenantId=1\n$/,
+      /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ warn {2}The request was refused\. reqId="a\\u001b\[2Jb" tenantId=1\n$/,
     ),
   ];
   expect(lines('auto', true)).toEqual(text);
@@ -36,4 +36,19 @@ test('an error has its stack below the line, and nothing in it steers the termin
     /^\S+ error An error in the background\.\nError: no \?\[31mdisk\n {4}at .*\n$/s,
   );
   expect(written.join('')).not.toContain('\u001b');
+});
+
+test('an error of the connection to the database has its reason in the line, and no stack', () => {
+  const refused = Object.assign(new Error('connect ECONNREFUSED 10.0.0.5:5432'), { code: 'ECONNREFUSED' });
+  const written: string[] = [];
+  for (const isTTY of [true, false])
+    createLog('auto', { write: (line) => void written.push(line), isTTY }).warn(
+      { err: refused },
+      'Not ready.',
+    );
+  expect(written[0]).toMatch(/^\S+ warn {2}Not ready\. reason="connect ECONNREFUSED 10\.0\.0\.5:5432"\n$/);
+  expect(JSON.parse(written[1] as string).err).toEqual({
+    type: 'Error',
+    message: 'connect ECONNREFUSED 10.0.0.5:5432',
+  });
 });

@@ -72,6 +72,8 @@ export interface Database extends Connections {
    * `reconnect` drops the session and opens a new one.
    */
   listen(channel: string, on: (payload: string) => void, onReconnect?: () => void): Promise<Listener>;
+  /** Which of several hosts accepts writes, as far as is known now; null with one host. */
+  host(): string | null;
   close(): Promise<void>;
 }
 

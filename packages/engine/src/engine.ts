@@ -79,6 +79,8 @@ export interface EngineOptions {
   /** How many claims may wait at this node. */
   readonly maxWaiting?: number;
   readonly onError?: (error: unknown) => void;
+  /** Called each second in which the database stored this node's sign of life. */
+  readonly onAlive?: () => void;
   readonly observer?: Observer;
 }
 
@@ -150,6 +152,7 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     counting: () => wakeUps.counting(),
     afterBeat: () => wakeUps.checkListener(),
     onError,
+    ...(options.onAlive ? { onAlive: options.onAlive } : {}),
     ...(observer.duty ? { onDuty: observer.duty.bind(observer) } : {}),
   });
 

@@ -33,6 +33,8 @@ export interface HousekeepingOptions {
   /** Called before the nodes are counted; the function it returns is called after. */
   readonly counting: () => (others: readonly string[]) => void;
   readonly afterBeat: () => Promise<void>;
+  /** The database stored a sign of life. */
+  readonly onAlive?: () => void;
   /** For tests. */
   readonly afterTurn?: () => void;
   readonly onError: (error: unknown) => void;
@@ -207,6 +209,7 @@ export class Housekeeping {
       clock.measured(sentAt, rows[0].clock_ms);
       counted(rows[0].others);
       this.leading = rows[0].leading;
+      this.#options.onAlive?.();
     } catch (error) {
       this.#options.onError(error);
       this.leading = true;

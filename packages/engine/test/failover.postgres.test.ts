@@ -174,6 +174,7 @@ test('when the primary is killed and the standby promoted, the same pools and li
         )
         .toBe('written');
       expect(await port(db)).toBe(String(next.port));
+      expect(db.host()).toBe(`127.0.0.1:${next.port}`);
       await expect.poll(() => again).toBeGreaterThan(before);
       await db.query({ text: `select pg_notify('words', 'b')` });
       await expect.poll(() => heard).toEqual(['b']);

@@ -1,13 +1,7 @@
+import { type After, after } from '../background/after.ts';
+
 /** A slow start reports what it is doing: its present step after two seconds, and every further step. */
 const LONG_MS = 2_000;
-
-/** Calls back after this time, unless the returned function is called before. */
-export type After = (ms: number, then: () => void) => () => void;
-
-const after: After = (ms, then) => {
-  const timer = setTimeout(then, ms);
-  return () => clearTimeout(timer);
-};
 
 export function startProgress(say: (sentence: string) => void, later: After = after) {
   let doing: string | undefined;

@@ -22,6 +22,7 @@ import { httpError, pathTooLong } from './errors.ts';
 import { InHand } from './in-hand.ts';
 import { unstorable, useJsonBodies } from './json-body.ts';
 import { schemaForAjv } from './json-schema.ts';
+import { withoutInfo } from './logging.ts';
 import { REQUEST_ID, requestId } from './request-id.ts';
 import type { SignInFailures } from './sign-in-failures.ts';
 import { type Tls, tlsOptions } from './tls.ts';
@@ -91,7 +92,7 @@ export function createApp(options: AppOptions): App {
   const wrongMethods = new WrongMethods(options.routes, options.notOffered);
   const app = fastify({
     bodyLimit: BODY_LIMIT,
-    childLoggerFactory: (log) => log, // a logger per request is not worth its cost: our lines name the request themselves
+    childLoggerFactory: () => options.log as FastifyBaseLogger, // a logger per request is not worth its cost: our lines name the request themselves
     clientErrorHandler: answerClientError,
     logController: new LogController({ disableRequestLogging: true }), // one line of ours instead, at debug
     exposeHeadRoutes: false, // HEAD runs a GET handler only where its route says so: some of them claim
@@ -114,7 +115,7 @@ export function createApp(options: AppOptions): App {
       ? { https: { ...HEADS, ...tlsOptions(options.tls) } as never } // typed as a plain server, which is all the code needs
       : { http: HEADS }),
     keepAliveTimeout: 75_000,
-    loggerInstance: options.log as FastifyBaseLogger,
+    loggerInstance: withoutInfo(options.log) as FastifyBaseLogger,
     requestTimeout: 600_000,
     return503OnClosing: false,
     routerOptions: { maxParamLength: LONGEST_LIST },

@@ -25,7 +25,7 @@ const CONNECTION_ERRORS = new Set([
 
 /** `pg` has no codes for these. */
 const CONNECTION_MESSAGES =
-  /^(Connection terminated|Query read timeout|timeout exceeded when trying to connect|The embedded database has stopped|Client has encountered a connection error|Client was closed|Cannot use a pool after calling end)/;
+  /^(Connection terminated|Query read timeout|timeout exceeded when trying to connect|The embedded database has stopped|The server has become read-only|The listening session has ended|Client has encountered a connection error|Client was closed|Cannot use a pool after calling end)/;
 
 /** 55P03 lock_not_available, 40P01 deadlock_detected, 40001 serialization_failure. */
 const LOCK_ERRORS = new Set(['55P03', '40P01', '40001']);

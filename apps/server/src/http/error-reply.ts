@@ -13,9 +13,12 @@ export function errorReply(
   reply: FastifyReply,
 ): FastifyReply {
   const known = translate(error, request);
-  // one line without a stack for refusals under pressure: they come by the thousand
+  // one line without a stack for refusals under pressure: they come by the thousand. That a node drains is no news.
   if (known.status === 503 && (error instanceof EngineError || error instanceof MusterError))
-    request.log.warn({ reqId: request.id, code: known.code }, 'The request was refused.');
+    request.log[known.code === 'MUSTER_DRAINING' ? 'debug' : 'warn'](
+      { reqId: request.id, code: known.code },
+      'The request was refused.',
+    );
   else if (known.status >= 500)
     request.log[known.status === 500 ? 'error' : 'warn'](
       { reqId: request.id, err: error, code: known.code },

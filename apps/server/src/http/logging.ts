@@ -1,6 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 import { type Logger, pino } from 'pino';
 import type { Config } from '../config.ts';
+import { reasonOf } from '../database/reason.ts';
+import { isDatabaseAway } from './database-away.ts';
 import { textLine } from './text-lines.ts';
 
 export type Log = Pick<Logger, 'debug' | 'error' | 'fatal' | 'info' | 'warn'>;
@@ -35,7 +37,11 @@ export function createLog(level: string, stream: LogStream, format: LogFormat = 
         censor: '[secret]',
       },
       serializers: {
-        err: pino.stdSerializers.err,
+        err: (error: Error) =>
+          // twenty a second during an outage, and no stack says why
+          isDatabaseAway(error)
+            ? { type: error.name, message: reasonOf(error) }
+            : pino.stdSerializers.err(error),
         req: (request: FastifyRequest) => ({
           id: request.id,
           method: request.method,
@@ -48,3 +54,6 @@ export function createLog(level: string, stream: LogStream, format: LogFormat = 
     (isForPeople ? { write: (line: string) => stream.write(textLine(line)) } : stream) as never,
   );
 }
+
+/** For Fastify, whose line per address says less than the one line of ours. */
+export const withoutInfo = (log: Log): Log => Object.create(log, { info: { value: () => {} } });

@@ -1,4 +1,4 @@
-/** Log lines for people at a terminal: time, level, what happened, and the details; the stack of an error below. */
+/** Log lines for people at a terminal: time (UTC), level, what happened, and the details; the stack of an error below. */
 const LEVELS: Readonly<Record<number, string>> = {
   10: 'trace',
   20: 'debug',
@@ -15,11 +15,12 @@ const STEERING = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g;
 /** From a line of JSON, as the log writes it. */
 export function textLine(json: string): string {
   const { err, hostname, level, msg, pid, time, ...more } = JSON.parse(json);
+  const below = typeof err === 'string' ? err : err?.stack;
+  if (err && !below) more.reason = err.message;
   const details = Object.entries(more).map(([name, value]) => `${name}=${shown(value)}`);
-  const at = new Date(time).toTimeString().slice(0, 8);
+  const at = `${new Date(time).toISOString().slice(0, 19)}Z`;
   const line = [at, (LEVELS[level] ?? String(level)).padEnd(5), msg, ...details].join(' ');
-  const below = err === undefined ? '' : `\n${typeof err === 'string' ? err : (err.stack ?? err.message)}`;
-  return `${(line + below).replace(STEERING, '?')}\n`;
+  return `${(below ? `${line}\n${below}` : line).replace(STEERING, '?')}\n`;
 }
 
 const shown = (value: unknown) =>

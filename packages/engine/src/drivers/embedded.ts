@@ -69,6 +69,7 @@ export async function openEmbedded(options: EmbeddedOptions = {}): Promise<Datab
     housekeeping: calls,
     reserved: calls,
     loads: () => ({ all: loadOf(pool) }),
+    host: () => null,
     async listen(channel, on, onReconnect) {
       await calls.query({ text: `listen ${pg.escapeIdentifier(channel)}` });
       listeners.set(channel, { on, onReconnect });

@@ -162,6 +162,7 @@ export function openPostgres(options: PostgresOptions): Database {
     }),
     reserved: open('reserved', RESERVED_CONNECTIONS, { lockMs: LOCK_MS, statementMs }),
     loads: () => Object.fromEntries([...pools].map(([name, pool]) => [name, loadOf(pool)])),
+    host: () => line.primary?.name ?? null,
     listen: (channel, on, onReconnect) => listener.listen(channel, on, onReconnect),
     async close() {
       await Promise.all([...pools.values()].map((pool) => pool.end()));

@@ -39,6 +39,10 @@ export class Primary {
     return this.#round;
   }
 
+  get name(): string | null {
+    return this.#known ? nameOf(this.#known) : null;
+  }
+
   /** A connection to it broke or cannot write. */
   doubt(host: Host | undefined = this.#known): void {
     if (host === this.#known) this.#known = undefined;
@@ -62,7 +66,7 @@ export class Primary {
     throw error;
   }
 
-  /** Null: it accepts writes. Throws if it refuses the user or the database: the others would do the same. */
+  /** Null: it accepts writes. Throws if it refuses the user or the database. */
   async #ask({ host, port }: Host): Promise<string | null> {
     const client = new pg.Client({ ...this.#config });
     Object.assign(client, { host, port });
@@ -72,9 +76,8 @@ export class Primary {
       await client.connect();
       return (await isReadOnly(client, status)) ? 'is read-only' : null;
     } catch (error) {
-      const code = codeOf(error);
-      if (code.startsWith('28') || code === '3D000') throw error;
-      return `does not answer (${code || (error as Error).message})`;
+      if (isRefusal(error)) throw namedAfter({ host, port }, error);
+      return `does not answer (${codeOf(error) || (error as Error).message})`;
     } finally {
       void client.end().catch(() => {});
     }
@@ -89,6 +92,15 @@ class NoWritableHost extends Error {
     super(`No host of the database accepts writes: ${reasons.join('; ')}.`);
     this.name = 'NoWritableHost';
   }
+}
+
+/** Of the user or the database, not of this server: the others would do the same. */
+const isRefusal = (error: unknown) => codeOf(error).startsWith('28') || codeOf(error) === '3D000';
+
+/** PostgreSQL does not say which server refuses, and each has rules of its own. */
+function namedAfter(host: Host, error: unknown): unknown {
+  if (isRefusal(error) && error instanceof Error) error.message = `${nameOf(host)}: ${error.message}`;
+  return error;
 }
 
 const nameOf = ({ host, port }: Host) => (host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`);
@@ -115,7 +127,7 @@ export function clientTo(primary: Primary): typeof pg.Client {
         if (await isReadOnly(this, status)) throw await this.#refused(host);
       } catch (error) {
         primary.doubt(host);
-        throw error;
+        throw namedAfter(host, error);
       }
       this.on('error', () => primary.doubt(host));
     }

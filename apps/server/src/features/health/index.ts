@@ -31,6 +31,7 @@ async function within(ms: number, work: Promise<unknown>): Promise<void> {
 }
 
 export const health: CreateFeature = ({ checkSchema, db, isDraining, log }) => {
+  let wasReady = true;
   let asked: { at: number; ready: Promise<boolean> } | undefined;
 
   let wait: string | null = null;
@@ -39,9 +40,12 @@ export const health: CreateFeature = ({ checkSchema, db, isDraining, log }) => {
     try {
       await within(PATIENCE_MS, db.reserved.query(MUST_WRITE).then(checkSchema));
       if (db.kind === 'postgres') await within(PATIENCE_MS, noticeWait());
+      wasReady = true;
       return true;
     } catch (error) {
-      log.warn({ err: error }, 'Not ready.');
+      // a balancer asks every second
+      log[wasReady ? 'warn' : 'debug']({ err: error }, 'Not ready.');
+      wasReady = false;
       return false;
     }
   }
