@@ -57,6 +57,12 @@ test.each([
     'postgres://me:hunter2@one,two/x?target_session_attrs=standby',
     'must not have target_session_attrs=standby',
   ],
+  ['postgres://me:hunter2@one,two/x?target_session_atrs=any', 'unknown parameter target_session_atrs'],
+  ['postgres://me:hunter2@one/x?targetServerType=primary', 'unknown parameter targetServerType'],
+  ['postgres://me:p@hunter2/x@one/muster', 'write % as %25, / as %2F'],
+  ['postgres://me:1/hunter2@one/muster', '@ as %40'],
+  ['postgres://me:p@one?hunter2@two/muster', '@ as %40'],
+  ['postgres://me:p@one#hunter2@two/muster', '@ as %40'],
   [
     'postgres://me:hunter2@one/x?target_session_attrs=hunter2',
     'no other target_session_attrs than read-write',

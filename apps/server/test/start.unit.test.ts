@@ -134,7 +134,7 @@ test('invalid settings and a taken port are refused with one sentence', async ()
     await muster(['serve'], { MUSTER_DATA_DIR: other.path, PORT: port, MUSTER_LOG_LEVEL: 'silent' }),
   ).toMatchObject({
     code: 1,
-    notes: `Port ${port} is in use by another program. Stop it, or set PORT to another number.\n`,
+    notes: `Port ${port} is in use, by another program or another Muster server. Stop it, or set PORT to another number.\n`,
   });
   other.remove();
   expect(

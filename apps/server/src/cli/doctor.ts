@@ -98,7 +98,7 @@ async function database(config: Config): Promise<Finding[]> {
     await runCommand('inspect', {}, out, config);
     return findings;
   } catch (error) {
-    return [...findings, `wrong: ${sentenceOf(error)}`];
+    return [...findings, `wrong: ${sentenceOf(error, '')}`];
   }
 }
 

@@ -19,6 +19,8 @@ export class DatabaseUrlError extends Error {}
 
 const FORM = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#@]*)([/?#].*)?$/s;
 const ATTRS = 'target_session_attrs';
+/** Misspelt it would be ignored. `pg` has no parameter like it. */
+const LIKE_ATTRS = /^target|attrs?$/i;
 /** The same to Muster: it writes, and a standby never accepts that. */
 const WRITES = ['read-write', 'primary'];
 const OTHERS = ['any', 'read-only', 'standby', 'prefer-standby'];
@@ -26,11 +28,18 @@ const USUAL_PORT = 5_432;
 
 export function readDatabaseUrl(text: string): DatabaseUrl {
   const [, start = '', authority = '', rest = ''] = FORM.exec(text) ?? refuse(EXAMPLE);
+  // everything up to that sign is password, and what looks like the host is a piece of it
+  if (rest.includes('@'))
+    refuse(
+      'has an @ behind its host. In a user or password, write % as %25, / as %2F, ? as %3F, # as %23, @ as %40.',
+    );
   const [path = '', ...asked] = rest.split('?');
   const parameters = asked.join('?').split('&').filter(Boolean);
   const values = new URLSearchParams(parameters.join('&'));
   const words = values.getAll(ATTRS);
   for (const word of words) checkAttrs(word);
+  for (const name of values.keys())
+    if (name !== ATTRS && LIKE_ATTRS.test(name)) refuse(`has the unknown parameter ${name}. Is it ${ATTRS}?`);
   const names = authority.split(',');
   const given = [...values.getAll('host'), ...values.getAll('port')];
   const isOfHosts = names.length > 1 || words.length > 0;
@@ -46,6 +55,7 @@ export function readDatabaseUrl(text: string): DatabaseUrl {
   return { url, hosts: names.map(hostOf) };
 }
 
+const HOSTS = 'must have each of its hosts as host or host:5432, separated by commas.';
 const EXAMPLE = 'must be a URL like postgres://user:password@host:5432/database.';
 
 function checkAttrs(word: string): void {
@@ -57,8 +67,7 @@ function checkAttrs(word: string): void {
 
 function hostOf(name: string): Host {
   const [, address, host, port = String(USUAL_PORT)] =
-    /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/.exec(name) ??
-    refuse('must have each of its hosts as host:5432, separated by commas.');
+    /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/.exec(name) ?? refuse(HOSTS);
   const number = Number(port);
   if (number < 1 || number > 65_535) refuse('must have ports from 1 to 65535.');
   return { host: address ?? decoded(host ?? ''), port: number };
@@ -69,7 +78,7 @@ function decoded(host: string): string {
   try {
     return decodeURIComponent(host);
   } catch {
-    return refuse('must have each of its hosts as host:5432, separated by commas.');
+    return refuse(HOSTS);
   }
 }
 
