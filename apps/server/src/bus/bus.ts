@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Engine, isTransaction, type Queryable } from '@muster/engine';
 import type { Alerts } from '../alerts/alerts.ts';
 import type { Log } from '../http/logging.ts';
+import { warnUnlessAway } from '../http/logging.ts';
 import { type BusLanes, LanesOfBus, laneOfKey } from './bus-lanes.ts';
 import { Consumer } from './consumer.ts';
 import { addDeadLetters } from './dead-letters.ts';
@@ -93,7 +94,10 @@ export class Bus {
     this.#timer = setInterval(
       () =>
         void this.#look().catch((error) =>
-          this.#options.log.warn({ err: error }, 'The tenants of the bus could not be read.'),
+          this.#options.log[warnUnlessAway(error)](
+            { err: error },
+            'The tenants of the bus could not be read.',
+          ),
         ),
       LOOK_MS,
     );

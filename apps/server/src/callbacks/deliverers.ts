@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { warnUnlessAway } from '../http/logging.ts';
 import { Deliverer, type DelivererOptions } from './deliverer.ts';
 import type { CallbackLanes, CallbackLine, CallbackRunner } from './lanes.ts';
 
@@ -51,7 +52,10 @@ export class Deliverers {
     this.#looking = this.#looking
       .then(() => this.#look())
       .catch((error) =>
-        this.#options.log.warn({ err: error }, 'The tenants with callbacks could not be read.'),
+        this.#options.log[warnUnlessAway(error)](
+          { err: error },
+          'The tenants with callbacks could not be read.',
+        ),
       );
   }
 

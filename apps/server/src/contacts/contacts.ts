@@ -1,6 +1,7 @@
 import { BoundedMap, type Database, type Queryable, type Transaction } from '@muster/engine';
 import type { Instance } from '../http/instance.ts';
 import type { Log } from '../http/logging.ts';
+import { warnUnlessAway } from '../http/logging.ts';
 import { createInstanceQueries, type InstanceContact, type KnownInstance } from './instances.ts';
 
 /**
@@ -192,7 +193,10 @@ export class Contacts {
         for (let from = 0; from < speaking.length; from += MOST_PER_STATEMENT)
           await this.#storeInstances(speaking.slice(from, from + MOST_PER_STATEMENT));
       } catch (error) {
-        this.#options.log.warn({ err: error }, 'Last contacts could not be written; trying again.');
+        this.#options.log[warnUnlessAway(error)](
+          { err: error },
+          'Last contacts could not be written; trying again.',
+        );
         for (const [key, contact] of toWrite)
           if (!this.#unwritten.has(key)) this.#unwritten.set(key, contact);
         for (const [key, contact] of instances)

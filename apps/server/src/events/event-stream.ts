@@ -1,5 +1,6 @@
 import { type Engine, EngineError, gather } from '@muster/engine';
 import type { Log } from '../http/logging.ts';
+import { warnUnlessAway } from '../http/logging.ts';
 import { type FeedWish, readFeed } from './read-feed.ts';
 import { type Page, RecentEvents } from './recent-events.ts';
 import type { StreamEvent } from './stream-event.ts';
@@ -169,7 +170,7 @@ export class EventStream {
       if (error instanceof EngineError && error.code === 'MUSTER_OTHER_INCARNATION') this.#beginAnew();
       // when the last follower has gone, as in a stop, no one waits for this read
       else if (this.#recent === recent)
-        this.#log.warn({ err: error }, 'The event feed could not be read; trying again.');
+        this.#log[warnUnlessAway(error)]({ err: error }, 'The event feed could not be read; trying again.');
       this.#waitMs = AGAIN_MS;
     }
     this.#reading = false;

@@ -57,3 +57,6 @@ export function createLog(level: string, stream: LogStream, format: LogFormat = 
 
 /** For Fastify, whose line per address says less than the one line of ours. */
 export const withoutInfo = (log: Log): Log => Object.create(log, { info: { value: () => {} } });
+
+/** For what tries again every few seconds: an outage has its own lines (`background-errors.ts`). */
+export const warnUnlessAway = (error: unknown) => (isDatabaseAway(error) ? 'debug' : 'warn');

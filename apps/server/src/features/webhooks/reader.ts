@@ -1,6 +1,7 @@
 import type { Engine } from '@muster/engine';
 import { pause } from '../../claiming/claim-loop.ts';
 import type { Log } from '../../http/logging.ts';
+import { warnUnlessAway } from '../../http/logging.ts';
 import type { WebhookKey } from './queries.ts';
 import type { Reading } from './reading.ts';
 
@@ -63,7 +64,10 @@ export class Reader {
         isMore = read === 'more' || behind?.isMore === true;
       } catch (error) {
         if (!this.#stop.signal.aborted)
-          this.#log.warn({ err: error }, 'The event feed could not be read for webhooks; trying again.');
+          this.#log[warnUnlessAway(error)](
+            { err: error },
+            'The event feed could not be read for webhooks; trying again.',
+          );
         waitMs = AGAIN_MS;
       }
       if (isMore || this.#hasNews) waitMs = SOON_MS;

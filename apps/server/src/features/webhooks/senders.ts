@@ -1,5 +1,6 @@
 import type { Queryable } from '@muster/engine';
 import type { Log } from '../../http/logging.ts';
+import { warnUnlessAway } from '../../http/logging.ts';
 import type { LaneSender } from '../../outgoing/lane-sender.ts';
 import type { PlaceQueries } from './place-queries.ts';
 import type { WebhookQueries, WebhookRow } from './queries.ts';
@@ -50,7 +51,10 @@ export class Senders {
     this.#looking = this.#looking
       .then(() => this.#look())
       .catch((error) =>
-        this.#options.log.warn({ err: error }, 'The webhooks could not be read; trying again.'),
+        this.#options.log[warnUnlessAway(error)](
+          { err: error },
+          'The webhooks could not be read; trying again.',
+        ),
       );
   }
 
