@@ -33,9 +33,22 @@ test('an error has its stack below the line, and nothing in it steers the termin
   const log = createLog('auto', { write: (line) => void written.push(line), isTTY: true });
   log.error({ err: new Error('no \u001b[31mdisk') }, 'An error in the background.');
   expect(written.join('')).toMatch(
-    /^\S+ error An error in the background\.\nError: no \?\[31mdisk\n {4}at .*\n$/s,
+    /^\S+ error An error in the background\.\n {2}Error: no \?\[31mdisk\n {6}at .*\n$/s,
   );
   expect(written.join('')).not.toContain('\u001b');
+});
+
+test('nothing in a line looks like a line of its own', () => {
+  const written: string[] = [];
+  const log = createLog('auto', { write: (line) => void written.push(line), isTTY: true });
+  log.warn(
+    { err: new Error('bad "x\n2026-11-19T00:00:00Z fatal All is lost."') },
+    'one\ntwo\u2028three\u202e',
+  );
+  log.warn({ err: null, other: 'a\u202eb' }, 'no error');
+  for (const line of written.join('').split('\n').slice(0, -1))
+    expect(line).toMatch(/^(?: {2}|\S+ warn {2})/);
+  expect(written.join('')).not.toMatch(/[\u2028\u202e]/);
 });
 
 test('an error of the connection to the database has its reason in the line, and no stack', () => {

@@ -8,19 +8,20 @@ const LEVELS: Readonly<Record<number, string>> = {
   60: 'fatal',
 };
 const PLAIN = /^[\x21-\x7e]+$/;
-// a name or an error of a client must not steer the terminal
+// a name or an error of a client must not steer the terminal, nor look like a line of the log
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it takes away
-const STEERING = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g;
+const STEERING = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]|\p{Cf}/gu;
 
 /** From a line of JSON, as the log writes it. */
 export function textLine(json: string): string {
   const { err, hostname, level, msg, pid, time, ...more } = JSON.parse(json);
   const below = typeof err === 'string' ? err : err?.stack;
-  if (err && !below) more.reason = err.message;
+  if (err && !below) more.reason = err.message ?? String(err);
   const details = Object.entries(more).map(([name, value]) => `${name}=${shown(value)}`);
   const at = `${new Date(time).toISOString().slice(0, 19)}Z`;
   const line = [at, (LEVELS[level] ?? String(level)).padEnd(5), msg, ...details].join(' ');
-  return `${(below ? `${line}\n${below}` : line).replace(STEERING, '?')}\n`;
+  const text = [...line.split('\n'), ...(below?.split('\n') ?? [])].join('\n  ');
+  return `${text.replace(STEERING, '?')}\n`;
 }
 
 const shown = (value: unknown) =>
