@@ -101,7 +101,6 @@ test('a start reports each step as it reaches it', () => {
     'checking that port 0 is free',
     expect.stringMatching(/^(opening the embedded|connecting to the) database/),
     'checking the version of the database',
-    'migrating the database',
     'loading the secrets key',
     'loading the operator token',
     'starting the engine',
