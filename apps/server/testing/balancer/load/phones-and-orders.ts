@@ -30,7 +30,8 @@ export const orders: Part = async ({ caller, isOver, newTenant, random }) => {
   do {
     const [operator, seed] = [await newTenant(), String(random.next())];
     const elapse = () => new Promise<void>((resolve) => setTimeout(resolve, ROUND_MS));
-    const game = { ...ORDERS, seed, operator, url: () => caller.url, elapse, disturb: async () => {} };
+    const url = () => caller.url;
+    const game = { ...ORDERS, seed, operator, url, elapse, disturb: async () => {}, mayComeLate: true };
     faults.push(...(await playOrders(game)).faults);
   } while (!isOver());
   return found(faults);
