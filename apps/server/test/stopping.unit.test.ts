@@ -20,7 +20,8 @@ const appWith = (routes: AppOptions['routes']) =>
     routes,
   });
 
-test('while the server stops, running requests are answered and new ones get MUSTER_STOPPING', async () => {
+/** GET /slow, whose answers wait until it is opened. */
+function gatedRoute() {
   let open = () => {};
   const gate = new Promise<void>((resolve) => {
     open = resolve;
@@ -32,6 +33,11 @@ test('while the server stops, running requests are answered and new ones get MUS
       return { status: 'done' };
     },
   });
+  return { open: () => open(), slow };
+}
+
+test('while the server stops, running requests are answered and new ones get MUSTER_STOPPING', async () => {
+  const { open, slow } = gatedRoute();
   const ready = defineRoute(endpoint({ method: 'GET', path: '/ready', summary: 'Says', responses: {} }), {
     access: anybody,
     evenStopping: true,
@@ -65,17 +71,7 @@ test('while the server stops, running requests are answered and new ones get MUS
 });
 
 test('a stop does not wait for a pipelined request whose connection broke', async () => {
-  let open = () => {};
-  const gate = new Promise<void>((resolve) => {
-    open = resolve;
-  });
-  const slow = defineRoute(endpoint({ method: 'GET', path: '/slow', summary: 'Waits', responses: {} }), {
-    access: anybody,
-    async handler() {
-      await gate;
-      return { status: 'done' };
-    },
-  });
+  const { open, slow } = gatedRoute();
   const app = appWith([slow]);
   const url = new URL(await app.fastify.listen({ port: 0, host: '127.0.0.1' }));
   const client = connect(Number(url.port), url.hostname).on('error', () => {});
