@@ -6,7 +6,7 @@ import { TextLink } from '../../ui/link.tsx';
 import { Time } from '../../ui/time.tsx';
 import { TONES } from '../../ui/tones.ts';
 import { nameOf } from '../../words/action-name.ts';
-import { count } from '../../words/numbers.ts';
+import { count, counted } from '../../words/numbers.ts';
 import { lookOf } from '../../words/reasons.ts';
 
 /** Why lanes wait: the reason of the first action of each, by group. */
@@ -16,7 +16,7 @@ export function WhyWaiting({ waiting }: { waiting: WaitingLanes }) {
   const said =
     waiting.sampled < waiting.of
       ? `${count(waiting.sampled)} of ${count(waiting.of)} lanes were examined`
-      : `${count(waiting.of)} lanes with work`;
+      : `${counted(waiting.of, 'lane')} with work`;
   return (
     <Card
       title="Why lanes wait"
