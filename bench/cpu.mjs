@@ -52,19 +52,21 @@ function stolenTicks() {
   return { stolen: ticks[7] ?? 0, all: ticks.reduce((sum, n) => sum + n, 0) };
 }
 
+/** From its state on: its parent is the second field. @param {number | string} pid */
+function statOf(pid) {
+  const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  return text
+    .slice(text.lastIndexOf(')') + 2)
+    .split(' ')
+    .map(Number); // its name may have spaces
+}
+
 /**
  * The processor time of a process and all that it has started, those that have ended included, in milliseconds.
  * @param {number} pid
  */
 export function cpuOfFamily(pid) {
   const tick = 10; // ms, of what the system keeps about ended children
-  const statOf = (/** @type {number | string} */ of) => {
-    const text = readFileSync(`/proc/${of}/stat`, 'utf8');
-    return text
-      .slice(text.lastIndexOf(')') + 2)
-      .split(' ')
-      .map(Number); // its name may have spaces
-  };
   let ms = cpuOf([pid]);
   for (const name of readdirSync('/proc').filter((one) => /^\d+$/.test(one)))
     try {
@@ -76,9 +78,17 @@ export function cpuOfFamily(pid) {
   return ms + (Number(own[13]) + Number(own[14])) * tick;
 }
 
-/** The processor time of other processes, in milliseconds; Linux has it to the nanosecond. @param {readonly number[]} pids */
+/** The processor time of other processes with all their threads, in milliseconds; Linux has it to the nanosecond. @param {readonly number[]} pids */
 export function cpuOf(pids) {
   let ns = 0;
-  for (const pid of pids) ns += Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ', 1)[0]);
+  for (const pid of pids)
+    for (const thread of readdirSync(`/proc/${pid}/task`))
+      ns += Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ', 1)[0]);
   return ns / 1e6;
+}
+
+/** The process whose children are the sessions of this database. @param {import('pg').Client} client */
+export async function postmasterOf(client) {
+  const { rows } = await client.query('select pg_backend_pid() as pid');
+  return statOf(rows[0].pid)[1] ?? 0;
 }

@@ -13,22 +13,26 @@ import { startUsage } from './cpu.mjs';
  * @typedef {{ value: number, p50: number, p99: number, busyCores: number, nodeCores: number }} Counts
  */
 
-export const underLoad = (/** @type {Load} */ load) => driven('load-generator.mjs', load);
+/** @param {Load} load @param {() => void} [counting] called when the warm-up is over */
+export const underLoad = (load, counting) => driven('load-generator.mjs', load, counting);
 export const checkIns = (/** @type {Crowd} */ crowd) => driven('checkin-generator.mjs', crowd);
 export const phoneCycles = (/** @type {Phones} */ crowd) => driven('phone-generator.mjs', crowd);
 
 /**
  * @param {string} file of the generator
  * @param {WarmUp & Record<string, any>} work
+ * @param {() => void} [onCounting]
  * @returns {Promise<Counts>}
  */
-function driven(file, work) {
+function driven(file, work, onCounting = () => {}) {
   const generator = fork(fileURLToPath(new URL(`./${file}`, import.meta.url)), { execArgv: [] });
   let usage = startUsage();
   return new Promise((resolve, reject) => {
     generator.on('message', (/** @type {any} */ { counting, result, error }) => {
-      if (counting) usage = startUsage();
-      else if (error) reject(new Error(error));
+      if (counting) {
+        usage = startUsage();
+        onCounting();
+      } else if (error) reject(new Error(error));
       else resolve({ ...result, ...usage() });
     });
     generator.once('error', reject);

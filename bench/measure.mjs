@@ -95,6 +95,13 @@ export function quantile(values, q) {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? Number.NaN;
 }
 
+/** Of latencies, of which the 99th percentile counts. @param {number[]} ms */
+export function quantiles(ms) {
+  const sorted = ms.toSorted((a, b) => a - b);
+  const at = (/** @type {number} */ share) => sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? 0;
+  return { value: at(0.99), p50: at(0.5), most: at(1), samples: sorted.length };
+}
+
 /** @param {number[]} values */
 export function median(values) {
   const sorted = [...values].sort((a, b) => a - b);

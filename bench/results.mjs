@@ -19,7 +19,14 @@ export function tables(results) {
     const figure = row.notRun ? `not run: ${row.notRun}` : `${short(row.value)} ${row.unit}`;
     const spread = row.notRun ? '' : row.runs.map((/** @type {any} */ run) => short(run.value)).join(' · ');
     const latency = row.p99 === undefined ? '' : `${short(row.p50)} / ${short(row.p99)}`;
-    const busy = row.busyCores === undefined ? '' : row.busyCores.toFixed(2);
+    const busy = [
+      row.busyCores?.toFixed(2),
+      row.serverCores === undefined
+        ? undefined
+        : `server ${row.serverCores.toFixed(2)}, PostgreSQL ${row.postgresCores.toFixed(2)}`,
+    ]
+      .filter(Boolean)
+      .join(': ');
     const stolen = row.stolen === undefined ? '' : `${Math.round(row.stolen * 100)} %`;
     return `| ${row.title} | ${figure} | ${spread} | ${latency} | ${busy} | ${stolen} |`;
   });

@@ -18,6 +18,7 @@ import mdm from './rows/mdm.mjs';
 import pgBoss from './rows/pg-boss.mjs';
 import pipeline from './rows/pipeline.mjs';
 import pool from './rows/pool.mjs';
+import processes from './rows/processes.mjs';
 import tasks from './rows/tasks.mjs';
 import waiters from './rows/waiters.mjs';
 
@@ -53,6 +54,7 @@ export const rows = [
   ...bullmq,
   ...engine,
   ...http,
+  ...processes,
   ...claimLatency,
   ...duties,
   ...heldSnapshot,

@@ -3,18 +3,11 @@
 
 import { hostsCrowd } from '../../apps/server/testing/hosts-crowd.mjs';
 import { manyHosts } from '../../apps/server/testing/many-hosts.mjs';
-import { pause } from '../measure.mjs';
+import { pause, quantiles } from '../measure.mjs';
 
 const MOST_SAMPLES = 1_000;
 /** Not counted: the first ones measure how soon plans are made and code is compiled. */
 const WARM_UP = 500;
-
-/** @param {number[]} ms */
-function quantiles(ms) {
-  const sorted = ms.toSorted((a, b) => a - b);
-  const at = (/** @type {number} */ share) => sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? 0;
-  return { value: at(0.99), p50: at(0.5), most: at(1), samples: sorted.length };
-}
 
 /** @param {string} url @param {number} agents */
 async function openControl(url, agents) {
