@@ -89,6 +89,20 @@ test('a report may also wait for the next action', async () => {
   expect(await look(second)).toMatchObject({ worker: 'patient' });
 });
 
+test('a report without a name claims for the holder of its own attempt', async () => {
+  const lane = aLane();
+  const [lost, other] = [await queue(lane), await queue(lane)];
+  await claim(lane, { worker: 'first', leaseSeconds: 10 });
+  await t.pass(11_000); // the lease ends, and its retry is not due yet
+  await claim(lane, { worker: 'second' });
+  await t.pass(10_000);
+  const fused = await report(other, { attempt: 1, status: 'succeeded', next: { worker: 'second' } });
+  expect(fused.body.actions).toMatchObject([{ id: lost, attempt: 2 }]);
+  const next = await queue(lane);
+  await report(lost, { attempt: 2, status: 'succeeded', next: {} });
+  expect(await look(next)).toMatchObject({ worker: 'second' });
+});
+
 test('a failed action is retried, then a dead letter, then redriven', async () => {
   const lane = aLane();
   const id = await queue(lane, { maxAttempts: 2 });

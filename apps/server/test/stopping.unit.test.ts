@@ -1,10 +1,11 @@
 import { on, once } from 'node:events';
-import { BlockList, connect } from 'node:net';
+import { BlockList, connect, Socket } from 'node:net';
 import { endpoint } from '@muster/contracts';
 import { expect, test } from 'vitest';
 import { anybody } from '../src/http/access.ts';
 import { type AppOptions, createApp } from '../src/http/app.ts';
 import { defineRoute } from '../src/http/define-route.ts';
+import { InHand } from '../src/http/in-hand.ts';
 import { createLog } from '../src/http/logging.ts';
 import { SignInFailures } from '../src/http/sign-in-failures.ts';
 import { head, rawConnection } from '../testing/raw-http.ts';
@@ -83,4 +84,26 @@ test('a stop does not wait for a pipelined request whose connection broke', asyn
   await broken;
   open();
   await app.close();
+});
+
+test('requests are in hand until they are answered or their connection is closed', async () => {
+  const inHand = new InHand();
+  const none = () => inHand.none(3_600_000);
+  await none();
+  const [kept, broken] = [new Socket(), new Socket()];
+  const answered = inHand.add(kept);
+  expect(inHand.add(kept)).toBe(answered);
+  inHand.add(broken);
+  let isOver = false;
+  const over = none().then(() => {
+    isOver = true;
+  });
+  broken.destroy();
+  await once(broken, 'close');
+  inHand.add(broken); // read from its buffer afterwards
+  answered.unanswered -= 1;
+  await inHand.none(100); // one look and more
+  expect(isOver).toBe(false);
+  answered.unanswered -= 1;
+  await over;
 });

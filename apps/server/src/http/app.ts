@@ -129,6 +129,7 @@ export function createApp(options: AppOptions): App {
   const registered: { method: string; path: string }[] = [];
 
   app.decorateRequest('caller', null);
+  app.decorateRequest('countedIn', null);
   app.decorateRequest('tokenVersion', 0);
   app.decorateRequest('session', null);
   app.decorateRequest('signInId', null);
@@ -152,7 +153,7 @@ export function createApp(options: AppOptions): App {
       reply.header('connection', 'close');
       return done(new EngineError('MUSTER_STOPPING', 'The server is stopping. Try again.'));
     }
-    inHand.add(reply.raw);
+    request.countedIn = inHand.add(request.raw.socket);
     // a balancer may send its next request over a kept connection at the very moment when it is closed
     if (options.isDraining?.()) reply.header('connection', 'close');
     if (request.headers.host === undefined && request.raw.httpVersion === '1.1') {
@@ -180,6 +181,7 @@ export function createApp(options: AppOptions): App {
     return done();
   });
   app.addHook('onResponse', (request, reply, done) => {
+    if (request.countedIn) request.countedIn.unanswered -= 1;
     const route = request.routeOptions.url ?? 'unknown';
     options.onAnswer?.(route, request.method, reply.statusCode, reply.elapsedTime / 1_000);
     if (options.log.isLevelEnabled('debug'))

@@ -18,9 +18,12 @@ export function checkLane(caller: Caller, lane: string): void {
     throw actionError('MUSTER_LANE_NOT_ALLOWED', 'This token does not allow this lane.');
 }
 
+/** A restricted worker's lane is checked at each report: worth remembering. */
+export const isRestricted = (caller: Caller): boolean => lanesOf(caller) !== null;
+
 /**
  * To a restricted worker, an action of another lane is as unknown as one that does not exist. Returns the lane if it
- * was looked up or is cached.
+ * was looked up or is cached; null: this caller is not restricted.
  */
 export async function checkAction(
   caller: Caller,
@@ -28,10 +31,9 @@ export async function checkAction(
   engine: Engine,
   handed: HandedToWorkers,
 ): Promise<string | null> {
-  const remembered = handed.get(caller.tenantId, id)?.lane ?? null;
   const allowed = lanesOf(caller);
-  if (!allowed) return remembered;
-  const lane = remembered ?? (await laneOf(engine, caller.tenantId, id));
+  if (!allowed) return null;
+  const lane = handed.get(caller.tenantId, id)?.lane ?? (await laneOf(engine, caller.tenantId, id));
   if (lane === null || !allowed.includes(lane)) throw unknownAction();
   return lane;
 }

@@ -6,7 +6,7 @@ import { checkReportSize } from '../../http/report-size.ts';
 import type { HandedToWorkers } from './handed.ts';
 import type { HandingOut } from './handing-out.ts';
 import { GENERIC, type Lanes } from './lanes.ts';
-import { checkAction, checkLane, notReportedHere } from './restriction.ts';
+import { checkAction, checkLane, isRestricted, notReportedHere } from './restriction.ts';
 
 /** Operations of workers: claim, report, extend, release; in generic lanes only. */
 const workers = operators('operator', 'worker');
@@ -21,10 +21,11 @@ export function workerRoutes(tools: {
   const { engine, handed, handingOut, lanes } = tools;
   const leaseMs = (seconds: number | undefined) => Math.round((seconds ?? tools.leaseSeconds) * 1_000);
 
-  /** The name under which the next action is claimed, if the report does not give one: the holder of this action. */
-  async function workerOf({ body, caller, params }: CallOf<typeof api.actions.report>): Promise<string> {
-    const said = body.next?.worker ?? body.worker ?? handed.get(caller.tenantId, params.id)?.worker;
-    return said ?? (await engine.get(engine.db, caller.tenantId, params.id))?.worker ?? caller.name;
+  /** The name under which the next action is claimed, if the report does not give one. */
+  async function holderOf({ body, caller, params }: CallOf<typeof api.actions.report>): Promise<string> {
+    const remembered = handed.get(caller.tenantId, params.id);
+    if (remembered?.attempt === body.attempt) return remembered.worker;
+    return (await engine.get(engine.db, caller.tenantId, params.id))?.worker ?? caller.name;
   }
 
   async function stateOf(tenantId: number, id: string) {
@@ -38,7 +39,15 @@ export function workerRoutes(tools: {
       access: workers,
       async handler({ body, caller, params: { lane }, request, reply }) {
         checkLane(caller, lane);
-        const to = { request, reply, caller, lane, worker: body.worker, leaseMs: leaseMs(body.leaseSeconds) };
+        const to = {
+          request,
+          reply,
+          caller,
+          lane: isRestricted(caller) ? lane : null,
+          worker: body.worker,
+          names: false,
+          leaseMs: leaseMs(body.leaseSeconds),
+        };
         const began = performance.now();
         const actions = await lanes.with(caller.tenantId, lane, (laneId) => {
           const waited = (performance.now() - began) / 1_000;
@@ -55,8 +64,13 @@ export function workerRoutes(tools: {
         const { tenantId } = caller;
         checkReportSize(body);
         const lane = await checkAction(caller, params.id, engine, handed);
+        const said = body.next?.worker ?? body.worker;
         const next = body.next
-          ? { channel: GENERIC, worker: await workerOf(call), leaseMs: leaseMs(body.next.leaseSeconds) }
+          ? {
+              channel: GENERIC,
+              worker: said ?? (await holderOf(call)),
+              leaseMs: leaseMs(body.next.leaseSeconds),
+            }
           : undefined;
         const answer = await engine.report(engine.db, {
           tenantId,
@@ -76,7 +90,7 @@ export function workerRoutes(tools: {
         const { accepted, state: status } = answer;
         const reason = answer.reason ?? undefined;
         if (!next) return { accepted, status, reason };
-        const to = { request, reply, caller, lane, worker: next.worker };
+        const to = { request, reply, caller, lane, worker: next.worker, names: said !== undefined };
         if (answer.next || !body.next?.wait)
           return { accepted, status, reason, actions: await handingOut.give(to, answer.next) };
         const actions = await handingOut.claim({
