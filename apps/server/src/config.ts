@@ -209,7 +209,7 @@ export const SETTINGS = {
   MUSTER_SCHEMA: setting('muster', 'The schema of all tables.', schemaName),
   MUSTER_AUTO_MIGRATE: setting(
     'yes',
-    'Whether to migrate the schema at start; with "no", run muster migrate up yourself.',
+    'Whether to migrate the schema at start; with "no", run muster migrate up first, or it refuses to start.',
     oneOf('yes', 'no'),
   ),
   MUSTER_LEASE_SECONDS: setting(

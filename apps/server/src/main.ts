@@ -16,7 +16,7 @@ import { socketPath } from './command-socket/socket-path.ts';
 import { type Config, SettingError } from './config.ts';
 import { Contacts } from './contacts/contacts.ts';
 import { createCopying } from './copying/copying.ts';
-import { migrations } from './database/migrations.ts';
+import { migrations, schemaTooOld } from './database/migrations.ts';
 import { type OpenDatabase, openDatabase } from './database/open-database.ts';
 import { joinCatalogues } from './errors.ts';
 import { DoorEvents } from './events/door-events.ts';
@@ -193,8 +193,9 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     const migrate = migrations(db, schema);
     step('checking the version of the database');
     await migrate.checkFits();
-    const isMissing = (await migrate.list()).some(({ appliedAt }) => appliedAt === null);
-    if (isMissing && config.MUSTER_AUTO_MIGRATE === 'yes') {
+    const missing = await migrate.missing();
+    if (missing.length > 0) {
+      if (config.MUSTER_AUTO_MIGRATE === 'no') throw schemaTooOld(missing);
       step('migrating the database');
       await migrate.up();
     }

@@ -47,6 +47,11 @@ export const ENGINE_ERRORS = {
     status: 503,
     meaning: 'A newer version has migrated the database. Run that version.',
   },
+  MUSTER_SCHEMA_TOO_OLD: {
+    status: 503,
+    meaning:
+      'The database lacks migrations of this version, and MUSTER_AUTO_MIGRATE=no leaves them to you. Run "muster migrate up".',
+  },
   MUSTER_STOPPING: { status: 503, meaning: 'The server is stopping. Try again, or try another node.' },
   MUSTER_TOO_MANY_WAITING: {
     status: 503,

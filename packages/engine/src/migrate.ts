@@ -113,6 +113,19 @@ export function createMigrate(db: Database, options: MigrateOptions) {
     );
   }
 
+  async function list(): Promise<MigrationStatus[]> {
+    const migrations = await all();
+    const rows = await applied(db);
+    refuseOtherLayout(migrations, rows);
+    const at = new Map(rows.map((row) => [`${row.line} ${row.version}`, row.applied_at]));
+    return migrations.map(({ line, version, name }) => ({
+      line,
+      version,
+      name,
+      appliedAt: at.get(`${line} ${version}`) ?? null,
+    }));
+  }
+
   return {
     /** Applies missing migrations and returns them. */
     async up(): Promise<Migration[]> {
@@ -173,17 +186,11 @@ export function createMigrate(db: Database, options: MigrateOptions) {
       return done;
     },
 
-    async list(): Promise<MigrationStatus[]> {
-      const migrations = await all();
-      const rows = await applied(db);
-      refuseOtherLayout(migrations, rows);
-      const at = new Map(rows.map((row) => [`${row.line} ${row.version}`, row.applied_at]));
-      return migrations.map(({ line, version, name }) => ({
-        line,
-        version,
-        name,
-        appliedAt: at.get(`${line} ${version}`) ?? null,
-      }));
+    list,
+
+    /** Those of this version that were never applied. */
+    async missing(): Promise<MigrationStatus[]> {
+      return (await list()).filter(({ appliedAt }) => appliedAt === null);
     },
 
     /** Refuses to work with a newer schema that is not made for this code, or with an earlier layout. */

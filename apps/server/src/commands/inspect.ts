@@ -74,7 +74,7 @@ async function schema(context: CommandContext): Promise<Finding[]> {
   } catch (error) {
     return [`wrong: ${(error as Error).message}`];
   }
-  const missing = (await migrate.list()).filter(({ appliedAt }) => appliedAt === null);
+  const missing = await migrate.missing();
   if (missing.length > 0)
     return [
       context.config.MUSTER_AUTO_MIGRATE === 'yes'

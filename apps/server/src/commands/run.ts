@@ -35,8 +35,7 @@ function noteWait({ db }: CommandContext, out: Out): NodeJS.Timeout | undefined 
 async function requireSchema({ config, db }: CommandContext): Promise<void> {
   const migrate = migrations(db, config.MUSTER_SCHEMA);
   await migrate.checkFits();
-  const missing = (await migrate.list()).some(({ appliedAt }) => appliedAt === null);
-  if (missing)
+  if ((await migrate.missing()).length > 0)
     throw new CommandError(
       'The tables are missing or old. Run "muster migrate up", or start the server once.',
     );
