@@ -63,6 +63,7 @@ export type { GiveReasons, WaitingAction } from './reasons.ts';
 export type { ReportAnswer } from './report/item.ts';
 export type { ReportRequest } from './report/requests.ts';
 export { Room } from './room.ts';
+export { hasCome } from './sql.ts';
 export { isOutcomeUnknown, NO_WRITABLE_HOST } from './sqlstate.ts';
 export { checkText, encodeJson } from './text.ts';
 export type { Transition, Wake } from './transition.ts';

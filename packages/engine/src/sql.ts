@@ -183,9 +183,9 @@ export const passesOver = (
  */
 export const leaseUntil = (until: string) => `lease_until = ${until}, check_at = least(l.check_at, ${until})`;
 
-/** Whether the first of these times has come: one look at the front of an index, whatever statistics say. */
-export const hasCome = (table: string, column: string) =>
-  `(select ${column} from ${table} where ${column} is not null order by ${column} limit 1) <= ${NOW}`;
+/** Whether the first of these times has come: one look at the front of an index, whose condition is `of`, whatever statistics say. */
+export const hasCome = (table: string, column: string, of = `${column} is not null`) =>
+  `(select ${column} from ${table} where ${of} order by ${column} limit 1) <= ${NOW}`;
 
 /**
  * The lane of `x`, locked, if it is still at the version that was read and no other transaction has it. Its key never

@@ -1,4 +1,4 @@
-import { type Duty, dutyRun, type Engine, type Queryable } from '@muster/engine';
+import { type Duty, dutyRun, type Engine, hasCome, type Queryable } from '@muster/engine';
 import type { Alerts } from '../alerts/alerts.ts';
 import { BUS, type Stored, type Subscription } from './subscription.ts';
 
@@ -91,6 +91,7 @@ function createDuty({ alerts, engine, find }: Options): Duty {
   return {
     name: 'bus-dead-letters',
     everyMs: 1_000,
+    due: hasCome(`${s}.bus_dead_letters`, 'look_at'),
     async runOnce(client) {
       const { rows } = await client.query({
         name: 'muster_bus_dead_letters',

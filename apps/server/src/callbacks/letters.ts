@@ -1,4 +1,4 @@
-import { type Duty, dutyRun, type Engine, type Queryable, whileLocked } from '@muster/engine';
+import { type Duty, dutyRun, type Engine, hasCome, type Queryable, whileLocked } from '@muster/engine';
 import type { Log } from '../http/logging.ts';
 import { CALLBACKS } from './message.ts';
 
@@ -57,6 +57,7 @@ export function createLetters(
   const telling: Duty = {
     name: 'tell-of-dead-letters',
     everyMs: 1_000,
+    due: hasCome(`${s}.callback_letters`, 'look_at'),
     isOutside: true, // each letter in its own transaction: one whose callback cannot be queued holds up no other
     async runOnce(client) {
       const { rows } = await client.query({

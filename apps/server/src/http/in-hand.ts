@@ -14,6 +14,7 @@ declare module 'fastify' {
 }
 
 const CONNECTION = Symbol('its requests in hand');
+type Counted = Socket & { [CONNECTION]?: Connection };
 
 /**
  * The requests that were taken in and are not answered. They are counted by connection, because requests of one that breaks have
@@ -22,17 +23,25 @@ const CONNECTION = Symbol('its requests in hand');
  */
 export class InHand {
   readonly #open = new Set<Connection>();
+  /** One for all connections: a waiting poll keeps little else in memory. */
+  readonly #closed: (this: Counted) => void;
+
+  constructor() {
+    const open = this.#open;
+    this.#closed = function closed() {
+      if (this[CONNECTION]) open.delete(this[CONNECTION]);
+    };
+  }
 
   /** The caller counts it down when the request is answered. */
-  add(socket: Socket & { [CONNECTION]?: Connection }): Connection {
+  add(socket: Counted): Connection {
     let connection = socket[CONNECTION];
     if (connection === undefined) {
-      const added: Connection = { unanswered: 0 };
-      connection = added;
-      socket[CONNECTION] = added;
+      connection = { unanswered: 0 };
+      socket[CONNECTION] = connection;
       if (!socket.destroyed) {
-        this.#open.add(added);
-        socket.once('close', () => this.#open.delete(added));
+        this.#open.add(connection);
+        socket.on('close', this.#closed);
       }
     }
     connection.unanswered += 1;

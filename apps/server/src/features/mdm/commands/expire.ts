@@ -1,4 +1,4 @@
-import { type Duty, dutyRun, type Engine } from '@muster/engine';
+import { type Duty, dutyRun, type Engine, hasCome } from '@muster/engine';
 import type { PhoneEvent, Publish } from '../events.ts';
 import type { Closed, CommandCache } from './cache.ts';
 
@@ -17,10 +17,15 @@ export function createExpireCommands(tools: {
   presume: (client: Parameters<Duty['runOnce']>[0], one: Closed) => Promise<void>;
   publish: Publish;
 }): Duty {
-  const { commands, presume, publish } = tools;
+  const { commands, engine, presume, publish } = tools;
   return {
     name: 'mdm-expire-commands',
     everyMs: 1_000,
+    due: hasCome(
+      `${engine.schema}.mdm_commands`,
+      'expires_at',
+      'closed_at is null and expires_at is not null',
+    ),
     async runOnce(client) {
       const closed = await commands.expire(client, MOST);
       const events = new Map<number, PhoneEvent[]>();
