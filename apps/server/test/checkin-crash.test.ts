@@ -120,13 +120,19 @@ test('G84: a callback that was accepted before the server was killed is delivere
   for (const path of ['/waits', '/held'])
     await fetch(`${server.url}/v2/publish/http://127.0.0.1:${shop.port}${path}`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${OPERATOR}`, 'upstash-delay': path === '/waits' ? '1s' : '0s' },
+      // the other goes to the same destination, so it waits for the lease of this one too
+      headers: {
+        authorization: `Bearer ${OPERATOR}`,
+        'upstash-delay': path === '/waits' ? '1s' : '0s',
+        'upstash-timeout': '1s',
+      },
       body: path,
     });
   // one waits, the other is in flight
   await expect.poll(() => shop.of('/held').length).toBe(1);
   await crash();
   await expect.poll(() => shop.of('/waits').map(({ body }) => body)).toEqual(['/waits']);
+  await expect.poll(() => shop.of('/held').length).toBeGreaterThan(1);
   await shop.close();
 });
 
