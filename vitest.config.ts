@@ -88,6 +88,29 @@ const notThroughPooler =
   process.env.MUSTER_TEST_POOLER === '1' ? ['**/duty-cost.test.ts', '**/statistics.postgres.test.ts'] : [];
 const postgresOnly = '**/*.postgres.test.ts';
 const pgliteOnly = '**/*.pglite.test.ts';
+const notOnCitus = [
+  // they count pages that one server reads, or look into its plans and statistics
+  ...[
+    'claim-cost',
+    'duty-cost',
+    'hot-cost',
+    'feed-cost.postgres',
+    'lane-names-cost.postgres',
+    'statistics.postgres',
+  ],
+  // they stop a statement in its middle, which is one on a server and several here
+  ...[
+    'feed-order.postgres',
+    'forget-lanes.postgres',
+    'gate.postgres',
+    'interleavings.postgres',
+    'redrive-generation.postgres',
+    'supersede-pool.postgres',
+  ],
+].map((name) => `packages/engine/test/${name}.test.ts`);
+// biome-ignore lint/style/noProcessEnv: the caller has such a cluster
+const onCitus = Boolean(process.env.MUSTER_TEST_CITUS_URL);
+const citusOnly = '**/*.citus.test.ts';
 const never = ['**/node_modules/**', '**/dist/**', 'scripts/test/fixtures/**'];
 
 export default defineConfig({
@@ -106,7 +129,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'pglite',
-          exclude: [...never, unit, postgresOnly, ...onServerAlone],
+          exclude: [...never, unit, postgresOnly, citusOnly, ...onServerAlone],
           globalSetup: 'testing/embedded-images.ts',
           include: suites,
           provide: { database: 'pglite' },
@@ -116,7 +139,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'postgres',
-          exclude: [...never, unit, pgliteOnly, ...notThroughPooler, ...withoutPooler],
+          exclude: [...never, unit, pgliteOnly, citusOnly, ...notThroughPooler, ...withoutPooler],
           globalSetup: 'testing/global-setup.ts',
           include: [
             ...suites,
@@ -125,6 +148,16 @@ export default defineConfig({
             'testing/test/**/*.postgres.test.ts',
           ],
           provide: { database: 'postgres' },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'citus',
+          exclude: [...never, unit, pgliteOnly, ...notOnCitus],
+          globalSetup: 'testing/citus-setup.ts',
+          include: onCitus ? suites : [],
+          provide: { database: 'postgres', isDistributed: true },
         },
       },
       {

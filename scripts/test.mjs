@@ -31,6 +31,7 @@ const failedChecks = checks.filter(([name, entry, toolArgs]) => {
 });
 
 const hasPostgres = Boolean(process.env.MUSTER_TEST_DATABASE_URL) || findPostgres() !== undefined;
+const hasCitus = Boolean(process.env.MUSTER_TEST_CITUS_URL);
 const hasHaproxy = findHaproxy() !== undefined;
 const hasPgbouncer = findPgbouncer() !== undefined;
 const tally = await runSuites([
@@ -52,6 +53,11 @@ if (hasPostgres && !hasPgbouncer) {
     'the suites through a pooler, because no PgBouncer was found; install pgbouncer or set MUSTER_TEST_PGBOUNCER';
 }
 for (const reason of Object.values(notRun)) console.log(`not run: ${reason}`);
+// a cluster is nothing that a machine has by chance, so this is no failure where everything is required
+if (!hasCitus)
+  console.log(
+    'not run: the suites on a database that is distributed by tenant; they need a cluster of Citus with two workers or more (MUSTER_TEST_CITUS_URL)',
+  );
 
 const { failed, line } = closingLine({
   checks: { failed: failedChecks.length, passed: checks.length - failedChecks.length },

@@ -6,7 +6,7 @@ import { holdTransactions } from './hold-transactions.ts';
 import { startPgbouncer } from './pgbouncer.mjs';
 import { oldestMajor } from './postgres-binaries.mjs';
 import { startCluster } from './postgres-cluster.mjs';
-import { makeTemplates, type Templates } from './postgres-templates.ts';
+import { makeTemplates, onServer, type Templates } from './postgres-templates.ts';
 import './provided.ts';
 
 /**
@@ -33,7 +33,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     }
   }
   try {
-    templates = await makeTemplates(url);
+    templates = await makeTemplates(onServer(url));
   } catch (error) {
     await end().catch(() => {}); // the first error tells more
     throw error;

@@ -10,7 +10,9 @@ declare module 'vitest' {
     embeddedImages: Readonly<Record<string, string>> | undefined;
     /** The folder of one with all migrations, to be copied. Only there. */
     embeddedFolder: string | undefined;
-    /** A superuser's URL of a PostgreSQL server. Only in the project `postgres`. */
+    /** The server of this project is a coordinator of Citus. */
+    isDistributed: boolean | undefined;
+    /** A superuser's URL of a PostgreSQL server. Only in the projects `postgres` and `citus`. */
     postgresUrl: string | undefined;
     /** With MUSTER_TEST_POOLER=1, a URL of a PgBouncer before it. */
     poolerUrl: string | undefined;

@@ -183,18 +183,27 @@ create view {schema}_reports.devices as
   where d.deleted_at is null;
 
 -- The milestones of these actions, as the library's effect writes them otherwise.
-create function {schema}_reports.add_task_milestones(p_tenant int, p_actions bigint[], p_type text, p_at timestamptz) returns void language sql as $$
-  insert into {schema}.milestones (tenant_id, device_id, type, action_id, source, at, expires_at, projected_expires_at)
-    select p_tenant, d.device_id, p_type, a.action_id, 'task', p_at, d.expires_at, d.expires_at + (
+create function {schema}_reports.add_task_milestones(p_tenant int, p_actions bigint[], p_type text, p_at timestamptz) returns void language plpgsql as $$
+declare
+  v_count int;
+begin
+  with i as materialized (
+    select i.n, a.action_id, d.device_id, d.expires_at, (
         select coalesce(sum(b.more_days), 0)::int from {schema}.assignments b
         join {schema}.unfinished_actions u on u.tenant_id = b.tenant_id and u.action_id = b.action_id
         where b.tenant_id = p_tenant and b.device_id = d.device_id and {schema}.sought_by(b.device_id) and b.more_days <> 0
-      ) * interval '24 hours'
+      ) * interval '24 hours' as more
     from unnest(p_actions) with ordinality i(action_id, n)
     join {schema}.action_states a on a.tenant_id = p_tenant and a.action_id = i.action_id
     join {schema}.devices d on d.tenant_id = p_tenant and d.lane_id = a.lane_id and {schema}.sought_by(d.lane_id)
-    order by i.n
-$$;
+  ), m as (
+    insert into {schema}.milestones (tenant_id, device_id, type, action_id, source, at, expires_at, projected_expires_at)
+      select p_tenant, i.device_id, p_type, i.action_id, 'task', p_at, i.expires_at, i.expires_at + i.more from i order by i.n
+      returning 1
+  )
+  -- a step and not the statement itself: a distributed database would number the milestones on the tenant's server
+  select count(*) into v_count from m;
+end $$;
 
 -- Takes work for a PC, as POST /api/pcs/:id/claim does: devices to be tried again, then new ones, one for each free
 -- slot. The engine decides what may be handed out; here are only the selected devices, and the counts of the task.
@@ -301,6 +310,8 @@ create function {schema}_reports.note_ended_attempt(p_tenant int, p_task_device 
 returns void language plpgsql as $$
 declare
   v record;
+  v_device record;
+  v_reason text;
 begin
   select a.lane_id, a.reason, (a.payload->>'taskId')::bigint as task_id into v from {schema}.action_states a
     where a.tenant_id = p_tenant and a.action_id = p_task_device;
@@ -309,12 +320,14 @@ begin
   perform {schema}_reports.add_task_milestones(p_tenant, array[p_task_device],
     case p_state when 'pending' then 'retrying' else p_state end, statement_timestamp());
   if p_state = 'failed' and v.reason is distinct from 'DEADLINE' then
-    perform {schema}.note_device_state(statement_timestamp(), p_tenant, v.lane_id, d.device_id, 'error', d.state,
-      left(coalesce(p_error, v.reason, 'FAILED_FINAL'), 1000))
-      from {schema}.devices d where d.tenant_id = p_tenant and d.lane_id = v.lane_id and {schema}.sought_by(d.lane_id) and d.deleted_at is null;
-    update {schema}.devices d set state = 'error', state_reason = left(coalesce(p_error, v.reason, 'FAILED_FINAL'), 1000), state_action = p_task_device
-      where d.tenant_id = p_tenant and d.deleted_at is null and d.device_id = (
-        select x.device_id from {schema}.devices x where x.tenant_id = p_tenant and x.lane_id = v.lane_id and {schema}.sought_by(x.lane_id));
+    v_reason := left(coalesce(p_error, v.reason, 'FAILED_FINAL'), 1000);
+    select d.device_id, d.state into v_device from {schema}.devices d
+      where d.tenant_id = p_tenant and d.lane_id = v.lane_id and {schema}.sought_by(d.lane_id) and d.deleted_at is null;
+    if found then
+      perform {schema}.note_device_state(statement_timestamp(), p_tenant, v.lane_id, v_device.device_id, 'error', v_device.state, v_reason);
+      update {schema}.devices d set state = 'error', state_reason = v_reason, state_action = p_task_device
+        where d.tenant_id = p_tenant and d.device_id = v_device.device_id and d.deleted_at is null;
+    end if;
   end if;
 end $$;
 

@@ -212,6 +212,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     if (tracing) undo.push(() => tracing.close());
     const bare = createEngine(db, {
       schema,
+      tenants: `select tenant_id from ${schema}.tenants`,
       retentionDays: config.MUSTER_RETENTION_DAYS,
       depthLimit: config.MUSTER_LANE_DEPTH_LIMIT,
       room: { calls: MOST_CALLS, bytes: mostBytes },

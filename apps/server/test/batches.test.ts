@@ -1,3 +1,4 @@
+import { ofOne } from '@muster/engine';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type FakeDevice, fakeDevice } from '../testing/fake-device.ts';
 import { type TestServer, testServer } from '../testing/test-server.ts';
@@ -47,8 +48,9 @@ async function supplied(): Promise<void> {
   const open = { text: 'select 1 from muster.batches where closed_at is null order by batch_id for update' };
   const supply = () =>
     db.transaction(async (tx) => {
-      await tx.query(open);
-      return duty?.runOnce(tx);
+      const client = ofOne(db, tx, 1);
+      await client.query(open);
+      return duty?.runOnce(client);
     });
   while ((await supply())?.count !== 0);
 }
@@ -288,7 +290,9 @@ test('two supplying servers never queue a target twice', async () => {
   const { db, duties } = t.engine;
   const duty = duties.find(({ name }) => name === 'supply-batches');
   await Promise.all(
-    Array.from({ length: 5 }, () => db.transaction((tx) => duty?.runOnce(tx) as Promise<unknown>)),
+    Array.from({ length: 5 }, () =>
+      db.transaction((tx) => duty?.runOnce(ofOne(db, tx, 1)) as Promise<unknown>),
+    ),
   );
   await supplied();
   expect(await counts(id)).toEqual({ pending: 6 });

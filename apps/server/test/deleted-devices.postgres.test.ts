@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type FakeDevice, fakeDevice } from '../testing/fake-device.ts';
+import { sessions } from '../testing/sessions.ts';
 import { type Answer, type TestServer, testServer } from '../testing/test-server.ts';
 
 /** Changes of a device at the same moment as its deletion: the second one finds it deleted. */
@@ -16,7 +17,7 @@ afterAll(async () => {
   await t.close();
 });
 
-const WAITING = `select count(*)::int as n from pg_stat_activity
+const WAITING = `select count(*)::int as n from ${sessions()}
   where wait_event_type = 'Lock' and datname = current_database() and backend_type = 'client backend'`;
 
 /** The request is sent before the delete commits; the delete commits as soon as the request waits for it. */

@@ -25,7 +25,7 @@ beforeEach(async () => {
   line = await TcpProxy.start();
   line.aimAt(Number(url.port));
   url.port = String(line.port);
-  const open = openPostgres({ url: url.href });
+  const open = openPostgres({ url: url.href, isDistributed: database.db.isDistributed });
   const housekeeping: Database['housekeeping'] = {
     ...open.housekeeping,
     transaction: (run, limits) =>

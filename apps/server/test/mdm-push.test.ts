@@ -181,7 +181,9 @@ test('G81: a device that is needed again while its contact is written is pushed 
   await seen;
   await stage.apns.arrived(1);
 });
-const WAITING = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+const WAITING = inject('isDistributed')
+  ? 'select 1 from citus_lock_waits'
+  : `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
 
 test('G81: a new token is pushed at once if its device is needed: the fate of the old push is unknown', async () => {
   const deviceId = await phone();
@@ -410,7 +412,7 @@ test('G81: sleeping devices never delay those that are awake', async () => {
 
 test('G81: a push reads as many pages with 10,000 sleeping phones as with ten', async () => {
   const one = await phone();
-  const tokens = createLedger('muster', stage.clock);
+  const tokens = createLedger('muster', stage.clock, stage.db);
   const sleepers = (count: number) =>
     stage.db.query({
       text: `insert into muster.push_ledger (tenant_id, device_id, topic, pushes, pushed_at, due_at)

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createAssigning } from '../src/fleet/assigning.ts';
 import { createMilestoneLog } from '../src/fleet/milestone-log.ts';
 import { fakeDevice } from '../testing/fake-device.ts';
+import { sessions } from '../testing/sessions.ts';
 import { type TestServer, testServer } from '../testing/test-server.ts';
 
 let t: TestServer;
@@ -41,7 +42,7 @@ test('a result that waits for an assignment to its device includes the days of t
   });
   await locked.comes;
   const reported = device.report(action); // its statement has begun without the assignment, and waits for the device
-  const waiting = `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+  const waiting = `select count(*)::int as n from ${sessions()} where datname = current_database() and wait_event_type = 'Lock'`;
   await expect.poll(async () => (await engine.db.query({ text: waiting })).rows[0].n).toBeGreaterThan(0);
   go.pass();
   await Promise.all([assigned, reported]);

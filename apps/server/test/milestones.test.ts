@@ -1,3 +1,4 @@
+import { ofOne } from '@muster/engine';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createMilestoneLog } from '../src/fleet/milestone-log.ts';
@@ -327,7 +328,8 @@ test('the data of pruned actions is deleted in rounds, each of which looks at a 
     const [{ n: before }] = await rows('select count(*)::int as n from muster.assignments');
     const goRound = async () => {
       const counts: number[] = [];
-      for (let n = 0; n <= Math.floor(before / 2); n += 1) counts.push((await duty.runOnce(tx)).count);
+      for (let n = 0; n <= Math.floor(before / 2); n += 1)
+        counts.push((await duty.runOnce(ofOne(t.engine.db, tx, 1))).count);
       return counts;
     };
     await pruneAction(third);

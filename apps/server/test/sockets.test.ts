@@ -43,7 +43,7 @@ test('an action claimed for a closed connection is pending again at once', async
     const lane = `held-up-${n}`;
     const { id } = (await t.post(`/api/lanes/${lane}/actions`, { kind: 'x' })).body;
     await db.transaction(async (tx) => {
-      await tx.query({ text: `select 1 from ${schema}.lanes for update` });
+      await tx.query({ text: `select 1 from ${schema}.lanes where tenant_id = $1 for update`, values: [1] });
       const socket = rawClaim(t.server.url, t.operator, lane, {});
       await once(socket, 'connect');
       await pause(n * 20);

@@ -14,7 +14,7 @@ async function open(text: string, values: unknown[]): Promise<{ commit(): Promis
   let over: Promise<unknown> = Promise.resolve();
   await new Promise<void>((resolve, reject) => {
     over = db.transaction(async (tx) => {
-      await tx.query({ text, values });
+      await tx.query({ text, values, tenantId: 1 });
       resolve();
       await told;
     });
@@ -36,8 +36,9 @@ async function waited(claim: Promise<unknown>): Promise<void> {
   };
   claim.then(over, over);
   while (!isOver) {
-    const { rows } = await stage.t.engine.db.query({
-      text: 'select 1 from pg_locks where not granted limit 1',
+    const { db } = stage.t.engine;
+    const { rows } = await db.query({
+      text: `select 1 from ${db.isDistributed ? 'citus_lock_waits' : 'pg_locks where not granted'} limit 1`,
     });
     if (rows.length > 0) return;
   }

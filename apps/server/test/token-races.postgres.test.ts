@@ -20,6 +20,8 @@ afterAll(async () => {
 
 const WAITING = `select count(*)::int as n from pg_stat_activity
   where wait_event_type = 'Lock' and datname = current_database() and backend_type = 'client backend'`;
+/** On the server of the tenant. */
+const WAITING_THERE = 'select count(*)::int as n from citus_lock_waits';
 
 /** The second is sent when the first has done everything except its commit, which comes when the second waits, if it does. */
 async function overlapping<T>(
@@ -45,8 +47,9 @@ async function overlapping<T>(
   const asked = second().finally(() => {
     answers += 1;
   });
+  const waiting = t.engine.db.isDistributed ? WAITING_THERE : WAITING;
   await expect
-    .poll(async () => answers || (mayWait && (await outside.query(WAITING)).rows[0].n))
+    .poll(async () => answers || (mayWait && (await outside.query(waiting)).rows[0].n))
     .toBeTruthy();
   commit();
   return Promise.all([changed as Promise<T>, asked]);

@@ -242,6 +242,20 @@ test('another tenant has its own tokens, lanes and actions', async () => {
   expect(await status(secret.replace('_2_', '_1_'))).toBe(401);
 });
 
+test('tokens of several tenants are looked up together: the ended ones are found', async () => {
+  const { db, schema } = t.engine;
+  const tokens = createTokens(db, schema);
+  const made = await Promise.all(
+    [1, 2, 1].map((tenantId) => tokens.create(db, { tenantId, kind: 'worker', name: 'w' })),
+  );
+  const all = made.map(({ token: { tenantId, tokenId } }) => ({ tenantId, tokenId }));
+  expect(await tokens.invalidOf(all)).toEqual([]);
+  for (const { tenantId, tokenId } of all.slice(1)) await tokens.revoke(db, tenantId, tokenId);
+  const ended = await tokens.invalidOf(all);
+  expect(ended).toHaveLength(2);
+  expect(ended).toEqual(expect.arrayContaining(all.slice(1)));
+});
+
 test('admins of the default tenant create tenants and their first tokens, and the audit logs show it', async () => {
   const names = ['Nord', 'Süd', 'West 3'];
   const made = await Promise.all(names.map((name) => t.post('/api/tenants', { name })));

@@ -1,3 +1,4 @@
+import { ofOne } from '@muster/engine';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type FakeDevice, fakeDevice } from '../testing/fake-device.ts';
 import { type TestServer, testServer } from '../testing/test-server.ts';
@@ -33,8 +34,9 @@ async function pass(ms: number): Promise<void> {
   const { db } = t.engine;
   for (let idle = 0; idle < 2; ) {
     await db.transaction(async (tx) => {
-      await tx.query({ text: 'select 1 from muster.workflows where next_at is not null for update' });
-      await tx.query({ text: 'select 1 from muster.workflow_runs where supplied_at is null for update' });
+      const client = ofOne(db, tx, 1);
+      await client.query({ text: 'select 1 from muster.workflows where next_at is not null for update' });
+      await client.query({ text: 'select 1 from muster.workflow_runs where supplied_at is null for update' });
     });
     const begun = await t.engine.runDuty('begin-workflow-runs');
     idle = begun + (await t.engine.runDuty('supply-workflow-runs')) > 0 ? 0 : idle + 1;

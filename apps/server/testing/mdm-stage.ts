@@ -147,9 +147,7 @@ export async function mdmStage(
     async cached(phone, more) {
       const commandUuid = await command(phone, more);
       const text = `select 1 from ${schema}.mdm_commands where command_uuid = $1`;
-      await expect
-        .poll(async () => (await db.query({ text, values: [commandUuid] })).rows.length, { timeout: 10_000 })
-        .toBe(1);
+      await expect.poll(async () => (await db.query({ text, values: [commandUuid] })).rows.length).toBe(1);
       return commandUuid;
     },
     async heard(match) {
@@ -157,7 +155,7 @@ export async function mdmStage(
         told.find((event) =>
           Object.entries(match).every(([key, value]) => event[key as keyof CheckinEvent] === value),
         );
-      await expect.poll(find, { timeout: 10_000 }).toBeDefined();
+      await expect.poll(find).toBeDefined();
       return find() as CheckinEvent;
     },
     async close() {

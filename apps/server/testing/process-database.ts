@@ -3,6 +3,7 @@ import { cpSync } from 'node:fs';
 import path from 'node:path';
 import pg from 'pg';
 import { inject } from 'vitest';
+import { copyOnNodes, dropOnNodes } from '../../../testing/citus-nodes.ts';
 import { imageName } from '../../../testing/provided.ts';
 import { LINES } from '../src/database/migrations.ts';
 
@@ -21,10 +22,13 @@ export async function processDatabase(dataDir: string) {
   const url = new URL(adminUrl);
   url.pathname = `/${name}`;
   const template = inject('postgresTemplates')?.[imageName(LINES)];
-  await admin(adminUrl, `create database ${name}${template ? ` template ${template}` : ''}`);
+  const isDistributed = inject('isDistributed') ?? false;
+  if (isDistributed) await copyOnNodes(adminUrl, name, template as string);
+  else await admin(adminUrl, `create database ${name}${template ? ` template ${template}` : ''}`);
   return {
     environment: { ...throughPooler(url), MUSTER_DATA_DIR: dataDir },
-    drop: () => admin(adminUrl, `drop database ${name} with (force)`),
+    drop: () =>
+      isDistributed ? dropOnNodes(adminUrl, name) : admin(adminUrl, `drop database ${name} with (force)`),
   };
 }
 

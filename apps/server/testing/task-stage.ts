@@ -23,7 +23,10 @@ export function taskStage(options: TestServerOptions = {}): TaskStage {
       // The server advances tasks on its own after reports: wait until it is done, then do the rest.
       for (let idle = 0; idle < 2; ) {
         await db.transaction((tx) =>
-          tx.query({ text: `select 1 from muster.task_lines where part = 'advance' for update` }),
+          tx.query({
+            text: `select 1 from muster.task_lines where tenant_id = $1 and part = 'advance' for update`,
+            values: [1],
+          }),
         );
         idle = (await stage.t.engine.runDuty('advance-tasks')) > 0 ? 0 : idle + 1;
       }

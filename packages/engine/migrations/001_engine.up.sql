@@ -378,13 +378,15 @@ end $$;
 --   | deep (the lane is full) | busy (the lane changed or is locked, try again). Unknown lanes are missing.
 -- Adds one row `superseded` for each action that was replaced, under the number of the one that replaced it.
 -- If p_tell is set, `waits` says for each created action what stands in its way in its lane; actions without an obstacle
--- are not in it. `xid` is what its CREATED carries in the feed: this function sees more than the statement that calls it,
+-- are not in it; `slots` and `running` are of its lane's runner. `xid` is what its CREATED carries in the feed: this function sees more than the statement that calls it,
 -- whose own events must not come before it.
 -- Takes no lock on a lane unless a supersede key asks for one: an open transaction elsewhere must not stall a batch.
 create function {schema}.enqueue_actions(
   p_now timestamptz, p_tenants int[], p_lanes bigint[], p_channels text[], p_kinds text[], p_payloads json[],
   p_options jsonb[], p_tell boolean default false
-) returns table (ord int, outcome text, action_id bigint, lane_id bigint, runner_id bigint, channel text, waits jsonb, xid xid8) language plpgsql
+) returns table (
+  ord int, outcome text, action_id bigint, lane_id bigint, runner_id bigint, channel text, waits jsonb, xid xid8, slots int, running int
+) language plpgsql
 -- Planned once per session and not for each call, which took longer than a row (4.5 ms instead of 0.95). The plan may be
 -- made while the tables are empty, so it must not read whole tables: see NO_SCANS in drivers/postgres.ts. That makes its
 -- estimates so large that other sessions would compile it, for 20 s.
@@ -566,6 +568,8 @@ begin
   ), history as (
     insert into {schema}.events (tenant_id, action_id, lane_id, at, type, attempt, reason)
       select s.tenant_id, s.action_id, s.lane_id, p_now, 14, 0, 'by ' || s.by_action from superseded s order by s.action_id
+  ), mark as materialized (
+    select {schema}.feed_xid() as xid
   ), counted as (
     insert into {schema}.count_changes (tenant_id, channel, state, change)
       select x.tenant_id, x.channel, x.state, sum(x.change) from (
@@ -587,10 +591,14 @@ begin
           select jsonb_build_object('id', u.action_id::text, 'channel', u.channel, 'until', u.until)
           from {schema}.urgent_elsewhere(p_now, j.tenant_id, j.lane_id, j.channel) u
           where u.action_id not in (select d.old_action from doomed d)) end))
-    end, (select {schema}.feed_xid())
+    end, (select m.xid from mark m), r.slots, r.running
   from judged j
+  left join lateral (
+    select r.slots, r.running from {schema}.runner_loads r
+    where p_tell and j.verdict = 'created' and r.tenant_id = j.tenant_id and r.runner_id = j.runner_id limit 1
+  ) r on true
   union all
-  select s.ord, 'superseded', s.action_id, s.lane_id, s.runner_id, s.channel, null, null from superseded s;
+  select s.ord, 'superseded', s.action_id, s.lane_id, s.runner_id, s.channel, null, null, null, null from superseded s;
 end $$;
 
 -- The same for actions with tags and with the same other options, p_policy, none of which is about other actions or
@@ -792,8 +800,11 @@ begin
     if v_past is not null then
       perform {schema}.refuse('MUSTER_BAD_VALUE', v_past || ' is in the past.');
     end if;
-    perform {schema}.check_lane(n.tenant_id, n.space, n.name) from {schema}.lane_names n
+    select n.space, n.name into v from {schema}.lane_names n
       where n.tenant_id = p_tenant and n.lane_id = p_lane and {schema}.sought_by(n.lane_id);
+    if found then
+      perform {schema}.check_lane(p_tenant, v.space, v.name);
+    end if;
   end if;
   perform {schema}.ensure_event_day(statement_timestamp());
   for i in 1..20 loop

@@ -1,6 +1,7 @@
+import { ofOne } from './by-tenant.ts';
 import { type Database, isTransaction, type Queryable } from './db.ts';
 import { makeDays } from './duties/keep-days.ts';
-import { Gatherer } from './gatherer.ts';
+import { Gatherer, tenantOf } from './gatherer.ts';
 import { refuseInsideTransaction } from './open-transaction.ts';
 import { BUSY, type Busy, type Context, type Operation, type Run } from './operation.ts';
 import { Places } from './places.ts';
@@ -110,7 +111,7 @@ export class Calls {
       return runDirectly(
         operation,
         items,
-        (some) => this.inside(client, (inner) => operation.run(inner, some)),
+        (some) => this.inside(client, (inner) => operation.run(this.#of(inner, operation, some), some)),
         null,
         this.db.isDistributed,
       );
@@ -184,12 +185,15 @@ export class Calls {
     if (asked !== undefined) await asked;
     return this.#withDays(async () => {
       if (alone || operation.isSteps)
-        return connections.transaction((tx) => this.#perform(tx, (inner) => operation.run(inner, items)), {
-          lockMs: ALONE_LOCK_MS,
-        });
+        return connections.transaction(
+          (tx) => this.#perform(tx, (inner) => operation.run(this.#of(inner, operation, items), items)),
+          {
+            lockMs: ALONE_LOCK_MS,
+          },
+        );
       const by = { operation: operation.name, size: items.length, since: performance.now() };
       const from = this.#context.now();
-      const running = operation.run(connections, items, true);
+      const running = operation.run(this.#of(connections, operation, items), items, true);
       const to = this.#context.now(); // its statement was given a time between these two
       const lost = (some: readonly Item[], error: unknown) => {
         if (!isOutcomeUnknown(error)) return;
@@ -207,6 +211,15 @@ export class Calls {
       this.#tell(run, by);
       return run;
     });
+  }
+
+  /** On a distributed database these items are of one tenant, and so are their statements. */
+  #of<Client extends Queryable, Item>(
+    client: Client,
+    operation: Pick<Operation<Item, never>, 'tenant'>,
+    [item]: readonly Item[],
+  ): Client {
+    return item === undefined ? client : ofOne(this.db, client, operation.tenant?.(item) ?? tenantOf(item));
   }
 
   #tell(run: Outcome, by: Ran): void {

@@ -8,6 +8,10 @@ export interface Query {
   readonly name?: string;
   readonly text: string;
   readonly values?: unknown[];
+  /** On a distributed database: a statement of all tenants is to be of this one. */
+  readonly tenantId?: number;
+  /** It is written for a distributed database already: a caller's client may be the engine's own in other clothes. */
+  readonly isPinned?: boolean;
 }
 
 export interface Queryable {
@@ -43,6 +47,13 @@ export interface PoolLoad {
   readonly waiting: number;
 }
 
+/** Statements of one tenant, for a database that is distributed. */
+export interface OfOneTenant {
+  /** What tables, functions and views there are; again after each migration. */
+  read(client: Queryable): Promise<void>;
+  pinned(text: string, tenant: string): string;
+}
+
 export interface Database extends Connections {
   readonly kind: 'embedded' | 'postgres';
   /**
@@ -50,6 +61,8 @@ export interface Database extends Connections {
    * gathered.
    */
   readonly isDistributed: boolean;
+  /** How its statements are written, if it is. */
+  readonly distribution: OfOneTenant | null;
   /** How many gathered statements of one kind may be in flight at once. */
   readonly writers: number;
   /** The caller's deadline: how long it may wait before it is told that there is no answer. */

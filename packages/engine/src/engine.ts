@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { adoptClients } from './adopt-clients.ts';
+import { ofOne } from './by-tenant.ts';
 import { Calls, type Observer } from './calls.ts';
 import type { ClaimedAction } from './claimed-action.ts';
 import {
@@ -78,6 +79,8 @@ export interface EngineOptions {
   readonly forgetLanes?: { readonly of: readonly string[]; readonly afterMs?: number };
   /** How many claims may wait at this node. */
   readonly maxWaiting?: number;
+  /** A select of all tenants, for the duties of a distributed database; by default those that have actions. */
+  readonly tenants?: string;
   readonly onError?: (error: unknown) => void;
   /** Called each second in which the database stored this node's sign of life. */
   readonly onAlive?: () => void;
@@ -140,7 +143,8 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     createKeepDays(context, retentionDays),
     createKeepTables(context, db),
   ];
-  const performDuty = createPerformDuty(context, calls);
+  const tenants = options.tenants ?? `select distinct c.tenant_id from ${schema}.count_changes c`;
+  const performDuty = createPerformDuty({ ...context, tenants }, calls);
   const housekeeping: Housekeeping = new Housekeeping({
     schema,
     nodeId,
@@ -324,7 +328,7 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     async raiseGeneration(client: Queryable, lane: LaneRef): Promise<number> {
       const raised = await calls.inside(client, async (inner) => {
         const run = await lanes.raiseGeneration(inner, lane);
-        const ended = await endStale.runOnce(inner, { lanes: [lane] });
+        const ended = await endStale.runOnce(ofOne(db, inner, lane.tenantId), { lanes: [lane] });
         return { ...ended, answers: run.answers, wakes: [...run.wakes, ...ended.wakes] };
       });
       return raised.answers[0]?.generation as number;

@@ -1,4 +1,5 @@
 import { EVENT_TYPES, type EventType, eventName } from './action.ts';
+import { byTenant } from './by-tenant.ts';
 import type { Queryable } from './db.ts';
 import { EngineError } from './errors.ts';
 import { type FeedPlace, isBefore, readCursor, writeCursor } from './feed-cursor.ts';
@@ -79,7 +80,7 @@ const LIMIT = 1_000;
 const WINDOW = 5_000;
 
 export function createFeed(context: Context) {
-  const s = context.schema;
+  const { schema: s, isDistributed } = context;
   /** The first event in that order, in `events` or in an action or an ending. */
   const first = (where: string, order: 'asc' | 'desc') => `
             select x.xid, x.event_id, x.at from (
@@ -90,6 +91,61 @@ export function createFeed(context: Context) {
               (select z.xid, z.event_id + case when ${order === 'desc'} and z.next_action is not null then 1 else 0 end, z.ended_at
                 from ${s}.endings z where z.${where} order by z.xid ${order}, z.event_id ${order} limit 1)
             ) x order by x.xid ${order}, x.event_id ${order} limit 1`;
+
+  async function countHere(client: Queryable, page: readonly unknown[], types: readonly number[]) {
+    const { rows: counted } = await client.query({
+      name: 'muster_feed_count',
+      text: `
+        with page as materialized (select * from ${s}.read_feed($1, $2, null, $3, $3))
+        select p.*, c.* from (
+          select incarnation, next_xid, passed, last_xid, last_event, (select max(at) from page) as "upTo" from page limit 1
+        ) p left join (
+          select p.tenant_id as "tenantId", date_trunc('minute', p.at) as minute, a.channel, p.type, count(*)::int as count
+          from page p left join lateral (
+            select a.channel from ${s}.actions a where a.tenant_id = p.tenant_id and a.action_id = p.action_id limit 1
+          ) a on true
+          where p.type = any($4::int[]) group by 1, 2, 3, 4
+        ) c on true`,
+      values: [...page, types],
+    });
+    return counted;
+  }
+
+  /** The page is of all tenants, and the channels of each tenant's actions are on its server. */
+  async function countApart(client: Queryable, page: readonly unknown[], types: readonly number[]) {
+    const { rows: events } = await client.query({
+      name: 'muster_feed_page',
+      text: `select p.*, date_trunc('minute', p.at) as minute, max(p.at) over () as "upTo" from ${s}.read_feed($1, $2, null, $3, $3) p`,
+      values: [...page],
+    });
+    const counts = new Map<string, Record<string, unknown>>();
+    const ofTypes = events.filter(({ type }) => types.includes(type));
+    for (const some of byTenant(
+      context,
+      ofTypes.map((event) => ({ ...event, tenantId: event.tenant_id as number })),
+    )) {
+      const { rows: channels } = await client.query({
+        name: 'muster_feed_channels',
+        text: `select a.channel from ${rows(1, { tenant_id: 'int', action_id: 'bigint' })}
+          left join lateral (
+            select a.channel from ${s}.actions a where a.tenant_id = i.tenant_id and a.action_id = i.action_id limit 1
+          ) a on true
+          order by i.ord`,
+        values: [some.map(({ tenantId }) => tenantId), some.map(({ action_id: id }) => id)],
+      });
+      some.forEach(({ tenantId, minute, type }, n) => {
+        const { channel } = channels[n];
+        const key = JSON.stringify([tenantId, minute, channel, type]);
+        const known = counts.get(key) ?? { tenantId, minute, channel, type, count: 0 };
+        counts.set(key, { ...known, count: (known.count as number) + 1 });
+      });
+    }
+    const [{ incarnation, next_xid, passed, last_xid, last_event, upTo }] = events;
+    const about = { incarnation, next_xid, passed, last_xid, last_event, upTo };
+    return counts.size === 0
+      ? [{ ...about, type: null }]
+      : [...counts.values()].map((one) => ({ ...about, ...one }));
+  }
 
   return {
     /** The cursor before everything (`start`) or after everything that is settled now (`end`). */
@@ -150,21 +206,12 @@ export function createFeed(context: Context) {
     ): Promise<CountedEvents> {
       const limit = checkWhole(options.limit, 'limit', 1);
       const from = readCursor(options.cursor);
-      const { rows: counted } = await client.query({
-        name: 'muster_feed_count',
-        text: `
-          with page as materialized (select * from ${s}.read_feed($1, $2, null, $3, $3))
-          select p.*, c.* from (
-            select incarnation, next_xid, passed, last_xid, last_event, (select max(at) from page) as "upTo" from page limit 1
-          ) p left join (
-            select p.tenant_id as "tenantId", date_trunc('minute', p.at) as minute, a.channel, p.type, count(*)::int as count
-            from page p left join lateral (
-              select a.channel from ${s}.actions a where a.tenant_id = p.tenant_id and a.action_id = p.action_id limit 1
-            ) a on true
-            where p.type = any($4::int[]) group by 1, 2, 3, 4
-          ) c on true`,
-        values: [from.xid, from.eventId, limit, options.types.map((type) => EVENT_TYPES[type])],
-      });
+      const types = options.types.map((type) => EVENT_TYPES[type]);
+      const counted = await (isDistributed ? countApart : countHere)(
+        client,
+        [from.xid, from.eventId, limit],
+        types,
+      );
       const { incarnation, next_xid, passed, last_xid, last_event, upTo } = counted[0];
       refuseForeign(from, incarnation, next_xid);
       return {
@@ -183,23 +230,27 @@ export function createFeed(context: Context) {
 
     /** The actions they are about, in their order. */
     async describe(client: Queryable, events: readonly FeedEvent[]): Promise<FeedSubject[]> {
-      if (events.length === 0) return [];
-      const { rows: subjects } = await client.query({
-        name: 'muster_feed_describe',
-        text: `select a.kind, a.channel, coalesce(a.tags, '{}') as tags, n.space, n.name as "laneName"
-          from ${rows(1, { tenant_id: 'int', action_id: 'bigint', lane_id: 'bigint' })}
-          left join lateral (
-            select * from ${s}.actions a where a.tenant_id = i.tenant_id and a.action_id = i.action_id limit 1
-          ) a on true
-          left join lateral (select * from ${s}.lane_names n where ${ofLane(s, 'n', 'i')} limit 1) n on true
-          order by i.ord`,
-        values: [
-          events.map(({ tenantId }) => tenantId),
-          events.map(({ actionId }) => actionId ?? '0'),
-          events.map(({ laneId }) => laneId ?? '0'),
-        ],
-      });
-      return subjects;
+      const subjects = new Map<FeedEvent, FeedSubject>();
+      for (const some of byTenant(context, events)) {
+        if (some.length === 0) continue;
+        const { rows: found } = await client.query({
+          name: 'muster_feed_describe',
+          text: `select a.kind, a.channel, coalesce(a.tags, '{}') as tags, n.space, n.name as "laneName"
+            from ${rows(1, { tenant_id: 'int', action_id: 'bigint', lane_id: 'bigint' })}
+            left join lateral (
+              select * from ${s}.actions a where a.tenant_id = i.tenant_id and a.action_id = i.action_id limit 1
+            ) a on true
+            left join lateral (select * from ${s}.lane_names n where ${ofLane(s, 'n', 'i')} limit 1) n on true
+            order by i.ord`,
+          values: [
+            some.map(({ tenantId }) => tenantId),
+            some.map(({ actionId }) => actionId ?? '0'),
+            some.map(({ laneId }) => laneId ?? '0'),
+          ],
+        });
+        some.forEach((event, n) => void subjects.set(event, found[n]));
+      }
+      return events.map((event) => subjects.get(event) as FeedSubject);
     },
 
     /** The age in seconds of the oldest event that the feed cannot show yet. */

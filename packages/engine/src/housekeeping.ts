@@ -20,7 +20,7 @@ export interface HousekeepingOptions {
   readonly schema: string;
   readonly nodeId: string;
   readonly client: Queryable;
-  readonly context: Pick<Context, 'now' | 'ready'>;
+  readonly context: Pick<Context, 'isDistributed' | 'now' | 'ready'>;
   /** Adjusted with every sign of life. */
   readonly clock: DatabaseClock;
   readonly duties: readonly Duty[];
@@ -131,6 +131,7 @@ export class Housekeeping {
 
   /** The duties that have something to do, found by one query for all: an idle server asks little. */
   async #due(duties: readonly Duty[]): Promise<Set<Duty>> {
+    if (this.#options.context.isDistributed) return new Set(duties); // each asks whose turn it is
     const asked = duties.filter((duty) => duty.due !== undefined);
     const always = duties.filter((duty) => duty.due === undefined);
     if (asked.length === 0) return new Set(always);

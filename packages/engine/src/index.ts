@@ -10,6 +10,7 @@ export {
   TRANSITIONS,
 } from './action.ts';
 export { BoundedMap } from './bounded-map.ts';
+export { byTenant, ofOne, ofTenant } from './by-tenant.ts';
 export type { Observer, Ran } from './calls.ts';
 export { type CheckSummary, checkInstallation, type FoundViolation } from './check/check-installation.ts';
 export { PROMISE_OF, type Violation, type ViolationKind } from './check/violation.ts';
@@ -26,7 +27,7 @@ export {
   type Transaction,
 } from './db.ts';
 export { openEmbedded } from './drivers/embedded.ts';
-export { openPostgres } from './drivers/postgres.ts';
+export { openPostgres, type PostgresOptions } from './drivers/postgres.ts';
 export type { Host } from './drivers/primary.ts';
 export type { Duty, DutyRun } from './duties/duty.ts';
 export { dutyRun } from './duties/duty.ts';

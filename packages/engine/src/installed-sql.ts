@@ -17,7 +17,7 @@ export const installedSql = (s: string): Readonly<Record<string, string>> => ({
   event_names: EVENT_NAMES,
   lane_front: laneFront(s),
   noted: String(EVENT_TYPES.NOTED),
-  report_statement: report({ schema: s, isDistributed: false }),
+  report_statement: report({ schema: s }),
   running_of_runner: runningOf(s, 'r'),
   sent: String(EVENT_TYPES.SENT),
   succeeded: String(EVENT_TYPES.SUCCEEDED),

@@ -2,6 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { catalogueText } from './catalogue.ts';
 import type { Database, Queryable } from './db.ts';
+import { distribute } from './distributed/distribute.ts';
 import { EngineError } from './errors.ts';
 import { installedSql } from './installed-sql.ts';
 import { refuseOtherLayout } from './migration-layout.ts';
@@ -66,6 +67,12 @@ function filledIn(text: string, schema: string): string {
   return text.replace(/\{([a-z_]+)\}/g, (braces, name) =>
     name === 'schema' ? schema : (installed[name] ?? braces),
   );
+}
+
+/** Functions that a distributed database has instead of those of the migrations. */
+async function readDistributed({ folder }: MigrationLine): Promise<string> {
+  const file = 'distributed.sql';
+  return (await readdir(folder)).includes(file) ? readFile(`${folder}/${file}`, 'utf8') : '';
 }
 
 export async function readMigrations(line: MigrationLine): Promise<Migration[]> {
@@ -149,6 +156,10 @@ export function createMigrate(db: Database, options: MigrateOptions) {
           });
           await tx.query({ text: filledIn(migration.up, schema) });
           done.push(migration);
+        }
+        if (db.distribution) {
+          const functions = (await Promise.all(options.lines.map(readDistributed))).join('\n');
+          await distribute(tx, schema, db.distribution, filledIn(functions, schema));
         }
       });
       return done;

@@ -1,4 +1,6 @@
+import { ofTenant } from './by-tenant.ts';
 import type { Calls } from './calls.ts';
+import type { Queryable } from './db.ts';
 import type { Duty, DutyRun, OnLanes } from './duties/duty.ts';
 import type { Context } from './operation.ts';
 import type { LaneRef } from './ops/lanes.ts';
@@ -33,7 +35,7 @@ interface LeftOut {
   readonly until: number;
 }
 
-export function createPerformDuty(context: Context, calls: Calls) {
+export function createPerformDuty(context: Context & { readonly tenants: string }, calls: Calls) {
   const memory = new Map<string, Map<string, LeftOut>>();
   const running = new Map<string, Promise<unknown>>();
   const time = () => context.now().getTime();
@@ -44,7 +46,7 @@ export function createPerformDuty(context: Context, calls: Calls) {
     await calls
       .inHousekeeping(async (tx) => {
         if (duty.byIndex) await tx.query({ text: BY_INDEX });
-        lanes = lanesOf((await duty.runOnce(tx, { ...on, withoutEffects: true })).transitions);
+        lanes = lanesOf((await duty.runOnce(of(tx, on), { ...on, withoutEffects: true })).transitions);
         throw UNDONE;
       })
       .catch((error) => {
@@ -63,7 +65,7 @@ export function createPerformDuty(context: Context, calls: Calls) {
     try {
       const run = await calls.inHousekeeping(async (tx) => {
         if (duty.byIndex) await tx.query({ text: BY_INDEX });
-        return duty.runOnce(tx, on);
+        return duty.runOnce(of(tx, on), on);
       });
       for (const { laneId } of lanesOf(run.transitions)) leftOut.delete(laneId);
       return run;
@@ -74,8 +76,8 @@ export function createPerformDuty(context: Context, calls: Calls) {
       if (!lane) throw error;
       if (others.length > 0) {
         const half = Math.ceil(touched.length / 2);
-        const first = await perform(duty, { lanes: touched.slice(0, half) }, leftOut, errors);
-        const second = await perform(duty, { lanes: touched.slice(half) }, leftOut, errors);
+        const first = await perform(duty, { ...on, lanes: touched.slice(0, half) }, leftOut, errors);
+        const second = await perform(duty, { ...on, lanes: touched.slice(half) }, leftOut, errors);
         return { ...NOTHING, count: first.count + second.count, more: true };
       }
       const pauseMs = Math.min(
@@ -96,8 +98,21 @@ export function createPerformDuty(context: Context, calls: Calls) {
     const now = time();
     const except = [...leftOut.values()].filter(({ until }) => until > now).map(({ lane }) => lane);
     const errors: Error[] = [];
-    const run = await perform(duty, { except }, leftOut, errors);
-    return { ...run, errors };
+    let run: PerformedDuty = { ...NOTHING, errors };
+    for (const tenantId of await whose(duty)) {
+      const { count, more } = await perform(duty, { except, tenantId }, leftOut, errors);
+      run = { ...run, count: run.count + count, more: run.more || more };
+    }
+    return run;
+  }
+
+  /** Undefined: all tenants at once. */
+  async function whose(duty: Duty): Promise<readonly (number | undefined)[]> {
+    if (!context.isDistributed || duty.whose === null) return [undefined];
+    const text =
+      duty.whose ?? `select t.tenant_id from (${context.tenants}) t where $1::timestamptz is not null`;
+    const { rows } = await calls.db.housekeeping.query({ text, values: [context.now()] });
+    return rows.map((row) => row.tenant_id);
   }
 
   return (duty: Duty): Promise<PerformedDuty> => {
@@ -109,6 +124,8 @@ export function createPerformDuty(context: Context, calls: Calls) {
     return run;
   };
 }
+
+const of = (tx: Queryable, { tenantId }: OnLanes) => (tenantId === undefined ? tx : ofTenant(tx, tenantId));
 
 const UNDONE = new Error('undone');
 

@@ -1,5 +1,3 @@
-import { ofAllTenants } from './drivers/one-tenant.ts';
-
 /** Pieces of SQL that several statements share. Convention: `$1` is the time. */
 
 export const NOW = '$1::timestamptz';
@@ -68,7 +66,7 @@ export const hasKeyOf = (row: string, from: string, ...columns: string[]) =>
 /** What is paused, one row per tenant; nearly always empty. */
 export const pauses = (s: string) => `pz as materialized (
     select tenant_id, bool_or(tag = '') as everything, array_agg(tag) filter (where tag <> '') as tags
-    from ${s}.pauses p where true ${ofAllTenants('p')} group by tenant_id
+    from ${s}.pauses p group by tenant_id
   )`;
 
 /** Neither lane `l` nor its tenant is stopped. */

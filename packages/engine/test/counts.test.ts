@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { brokenInvariants, type TestEngine, testEngine } from '../testing/index.ts';
+import { ofOne } from '../src/by-tenant.ts';
+import { brokenInvariants, TENANT, type TestEngine, testEngine } from '../testing/index.ts';
 
 let t: TestEngine;
 beforeAll(async () => {
@@ -80,7 +81,7 @@ test('G45: folding changes nothing but the number of rows, even by two leaders a
     (await t.db.query({ text: 'select count(*)::int as n from muster.count_changes' })).rows[0].n;
   const many = await size();
   const fold = t.engine.duties.find(({ name }) => name === 'fold-counts');
-  const foldOnce = () => t.db.transaction(async (tx) => fold?.runOnce(tx));
+  const foldOnce = () => t.db.transaction(async (tx) => fold?.runOnce(ofOne(t.db, tx, TENANT)));
   await Promise.all([foldOnce(), foldOnce()]);
   await t.engine.runDuty('fold-counts');
   expect(await counts()).toEqual(before);

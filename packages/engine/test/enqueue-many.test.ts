@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { NewAction } from '../src/index.ts';
-import { type TestEngine, testEngine } from '../testing/index.ts';
+import { TENANT, type TestEngine, testEngine } from '../testing/index.ts';
 
 /** One call for many actions, some with keys: their order, and what counts towards the lane's limit. */
 let t: TestEngine;
@@ -140,8 +140,8 @@ describe('actions with the same options', () => {
   async function stored(id: string) {
     const { rows } = await t.db.query({
       text: `select a.priority, p.priority as waits_with, a.tags, (select array_agg(g.tag order by g.tag) from muster.action_tags g where g.action_id = a.action_id) as tagged, a.max_attempts, a.backoff_ms, a.backoff_max_ms, a.head_of_line, a.on_lease_end, a.created_by
-        from muster.actions a join muster.pending p using (tenant_id, action_id) where a.action_id = $1`,
-      values: [id],
+        from muster.actions a join muster.pending p using (tenant_id, action_id) where a.tenant_id = $1 and a.action_id = $2`,
+      values: [TENANT, id],
     });
     return rows[0];
   }

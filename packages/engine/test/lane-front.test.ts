@@ -32,6 +32,7 @@ async function front(laneId: string) {
   const { rows } = await t.db.query({
     text: `select * from muster.lane_front($1, 1, $2, $3, array['stopped'])`,
     values: [t.clock(), laneId, CHANNEL],
+    tenantId: 1,
   });
   return rows[0];
 }

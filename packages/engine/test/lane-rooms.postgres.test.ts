@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { createEngine, type Database, type Engine, openPostgres } from '../src/index.ts';
 import { type TestEngine, testEngine } from '../testing/index.ts';
 
@@ -11,7 +11,7 @@ let looked: () => void = () => {};
 beforeAll(async () => {
   t = await testEngine({ depthLimit: LIMIT });
   await t.engine.start();
-  db = openPostgres({ url: t.url as string });
+  db = openPostgres({ isDistributed: inject('isDistributed') ?? false, url: t.url as string });
   node = createEngine(db, {
     clock: t.clock,
     depthLimit: LIMIT,

@@ -133,7 +133,7 @@ test('G27: a node that hears its own enqueues, on a caller’s client, does not 
   let counts = 0;
   const client: Queryable = {
     query(query: Query) {
-      if (query.name === 'muster_enqueue_plain' && (query.values ?? [])[8] !== null) counts += 1;
+      if (query.text.includes('enqueue_plain_actions(') && (query.values ?? [])[8] !== null) counts += 1;
       return t.db.query(query);
     },
   };

@@ -23,7 +23,7 @@ function node(nodeId: string, more: Partial<HousekeepingOptions> = {}): Housekee
     schema: 'muster',
     nodeId,
     client: t.db,
-    context: { now: t.clock, ready: () => undefined },
+    context: { isDistributed: false, now: t.clock, ready: () => undefined },
     clock: new DatabaseClock(),
     duties: [{ name: 'duty', everyMs: 0, runOnce: async () => nothing }],
     run: async (duty) => {

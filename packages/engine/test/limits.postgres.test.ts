@@ -1,7 +1,7 @@
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, inject, test, vi } from 'vitest';
 import {
   type Connections,
   checkInstallation,
@@ -20,7 +20,11 @@ let db: Database;
 let sessions: Sessions;
 beforeAll(async () => {
   t = await testEngine();
-  db = openPostgres({ url: t.url as string, statementMs: 1_000 });
+  db = openPostgres({
+    isDistributed: inject('isDistributed') ?? false,
+    url: t.url as string,
+    statementMs: 1_000,
+  });
   sessions = createSessions(t.url as string);
 });
 afterAll(async () => {

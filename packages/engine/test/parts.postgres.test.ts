@@ -64,7 +64,10 @@ afterEach(() => unlock());
 async function lockEnding(id: string) {
   await new Promise<void>((locked) => {
     const over = t.db.transaction(async (tx) => {
-      await tx.query({ text: 'select 1 from muster.endings where action_id = $1 for update', values: [id] });
+      await tx.query({
+        text: 'select 1 from muster.endings where tenant_id = 1 and action_id = $1 for update',
+        values: [id],
+      });
       await new Promise<void>((end) => {
         unlock = () => {
           end();

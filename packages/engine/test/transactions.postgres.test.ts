@@ -70,7 +70,9 @@ test('G36: an open transaction on a lane delays only calls for that lane', async
   await t.enqueue(stuck.laneId);
   const id = await t.enqueue(free.laneId);
   await user.query('begin');
-  await user.query('select * from muster.lanes where lane_id = $1 for update', [stuck.laneId]);
+  await user.query('select * from muster.lanes where tenant_id = 1 and lane_id = $1 for update', [
+    stuck.laneId,
+  ]);
   const waits = t.claim(stuck.laneId);
   const got = await t.claim(free.laneId);
   expect(got).toMatchObject({ id });
@@ -87,7 +89,9 @@ test('G31 G36: a locked lane does not keep its runner from the others', async ()
     await t.enqueue(lane.laneId);
   }
   await user.query('begin');
-  await user.query('select * from muster.lanes where lane_id = $1 for update', [stuck.laneId]);
+  await user.query('select * from muster.lanes where tenant_id = 1 and lane_id = $1 for update', [
+    stuck.laneId,
+  ]);
   const got = await t.engine.claimSlots(t.db, { tenantId: 1, runnerId, ...claimer, max: 5 });
   await user.query('rollback');
   expect(got.map((action) => action.laneId)).toEqual([free.laneId]);
@@ -156,7 +160,9 @@ test('G26 G36: a supersede that finds its lane locked is tried again', async () 
   const put = () => t.engine.enqueue(t.db, { ...lane, kind: 'x', supersede: { key: 'k', mode: 'replace' } });
   const old = await put();
   await user.query('begin');
-  await user.query('select * from muster.lanes where lane_id = $1 for update', [lane.laneId]);
+  await user.query('select * from muster.lanes where tenant_id = 1 and lane_id = $1 for update', [
+    lane.laneId,
+  ]);
   const waits = put();
   await t.enqueue((await t.lane()).laneId);
   await user.query('rollback');

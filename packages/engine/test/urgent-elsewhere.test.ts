@@ -44,6 +44,7 @@ const PATHS: Record<string, (normal: string) => Promise<(string | null)[]>> = {
     const { rows } = await t.db.query({
       text: `select hands_out from muster.lane_front($1, 1, $2, 'road')`,
       values: [t.clock(), lane.laneId],
+      tenantId: 1,
     });
     return rows.map((row) => row.hands_out).filter((id) => id !== null);
   },

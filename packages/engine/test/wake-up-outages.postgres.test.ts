@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
 import { createEngine, type Database, type Engine, openPostgres, type Query } from '../src/index.ts';
 import { type TestEngine, testEngine } from '../testing/index.ts';
 
@@ -29,7 +29,7 @@ interface Node {
 const login = (may: boolean) => admin.query(`alter role ${role} ${may ? 'login' : 'nologin'}`);
 
 async function startNode(url: string): Promise<Node> {
-  const inner = openPostgres({ url });
+  const inner = openPostgres({ isDistributed: inject('isDistributed') ?? false, url });
   const db: Database = {
     ...inner,
     gathered: {

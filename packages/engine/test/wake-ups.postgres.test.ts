@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { createEngine, type Database, type Engine, openPostgres } from '../src/index.ts';
 import { type TestEngine, testEngine } from '../testing/index.ts';
 import { WAKE_UP_ACTS } from '../testing/wake-up-acts.ts';
@@ -14,7 +14,7 @@ beforeAll(async () => {
   await t.engine.start();
   // plain SQL uses the database's own clock
   await t.db.query({ text: 'select muster.ensure_event_days(current_date - 1, current_date + 1)' });
-  db = openPostgres({ url: t.url as string });
+  db = openPostgres({ isDistributed: inject('isDistributed') ?? false, url: t.url as string });
   node = createEngine(db, {
     clock: t.clock,
     observer: {

@@ -1,10 +1,19 @@
-import { type EventType, eventName, type Queryable, replay } from '../src/index.ts';
+import { ofTenant } from '../src/by-tenant.ts';
+import { type Database, type EventType, eventName, type Queryable, replay } from '../src/index.ts';
 
 /**
  * What always holds: each action is in one place, its history leads to its state, no attempt number is handed out
  * twice, a lease belongs to an unfinished action, and the counts equal a recount. Returns what is wrong, as sentences.
  */
-export async function brokenInvariants(client: Queryable, schema = 'muster'): Promise<string[]> {
+export async function brokenInvariants(db: Database, schema = 'muster'): Promise<string[]> {
+  if (!db.isDistributed) return brokenIn(db, schema);
+  const { rows } = await db.query({ text: `select tenant_id from ${schema}.lanes group by tenant_id` });
+  const wrong: string[] = [];
+  for (const { tenant_id: tenantId } of rows) wrong.push(...(await brokenIn(ofTenant(db, tenantId), schema)));
+  return wrong;
+}
+
+async function brokenIn(client: Queryable, schema: string): Promise<string[]> {
   const wrong: string[] = [];
   const { rows: actions } = await client.query({
     text: `select a.tenant_id, a.action_id, a.channel, p.action_id is not null as pending, z.state as ended, z.attempt as ended_attempt,

@@ -1,4 +1,4 @@
-import type { Queryable } from '../src/index.ts';
+import { createMigrate, type Database, ENGINE_LINE } from '../src/index.ts';
 
 /** Keeps contacts as doors do: in a table of its own, with its function in the place of the engine's. */
 export interface Contacts {
@@ -6,7 +6,7 @@ export interface Contacts {
   heard(lane: { tenantId: number; laneId: string }, channel: string, until: Date | null): Promise<void>;
 }
 
-export async function keepContacts(db: Queryable): Promise<Contacts> {
+export async function keepContacts(db: Database): Promise<Contacts> {
   await db.query({
     text: `create table muster.test_contacts (tenant_id int, lane_id bigint, channel text, until timestamptz, primary key (tenant_id, lane_id, channel))`,
   });
@@ -15,6 +15,8 @@ export async function keepContacts(db: Queryable): Promise<Contacts> {
       select k.channel, k.until from muster.test_contacts k where k.tenant_id = p_tenant and k.lane_id = p_lane
     $$`,
   });
+  // a distributed database distributes the table, and writes the function into those that call it
+  if (db.isDistributed) await createMigrate(db, { schema: 'muster', lines: [ENGINE_LINE] }).up();
   return {
     async heard({ tenantId, laneId }, channel, until) {
       await db.query({

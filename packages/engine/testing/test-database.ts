@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import pg from 'pg';
 import { inject } from 'vitest';
+import { copyOnNodes, dropOnNodes } from '../../../testing/citus-nodes.ts';
 import { imageName } from '../../../testing/provided.ts';
 import {
   createMigrate,
@@ -63,16 +64,20 @@ async function onServer(template: string | undefined) {
   const adminUrl = inject('postgresUrl');
   if (adminUrl === undefined) throw new Error('This project has no PostgreSQL server.');
   const name = `muster_test_${randomBytes(6).toString('hex')}`;
-  await admin(adminUrl, `create database ${name}${template ? ` template ${template}` : ''}`);
+  const isDistributed = inject('isDistributed') ?? false;
+  if (isDistributed)
+    await copyOnNodes(adminUrl, name, template ?? (inject('postgresTemplates')?.[imageName([])] as string));
+  else await admin(adminUrl, `create database ${name}${template ? ` template ${template}` : ''}`);
   const url = new URL(adminUrl);
   url.pathname = `/${name}`;
-  const db = openPostgres({ ...throughPooler(url), deadlineMs: DEADLINE_MS });
+  const db = openPostgres({ ...throughPooler(url), isDistributed, deadlineMs: DEADLINE_MS });
   return {
     db,
     url: url.href,
     async drop() {
       await db.close();
-      await admin(adminUrl, `drop database ${name} with (force)`);
+      if (isDistributed) await dropOnNodes(adminUrl, name);
+      else await admin(adminUrl, `drop database ${name} with (force)`);
     },
   };
 }

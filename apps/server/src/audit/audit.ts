@@ -64,7 +64,7 @@ export function createAudit(db: Database, s: string) {
 
   const writeGathered = gatherReads(
     db,
-    async (entries: readonly { actor: Actor; line: AuditLine }[]) => {
+    async (entries: readonly { tenantId: number; actor: Actor; line: AuditLine }[]) => {
       await insert(db, entries);
       return entries.map(() => undefined);
     },
@@ -107,7 +107,8 @@ export function createAudit(db: Database, s: string) {
     },
 
     /** For gathered changes, which have no transaction of their own: the lines are gathered as well. */
-    writeGathered: (actor: Actor, line: AuditLine): Promise<void> => writeGathered({ actor, line }),
+    writeGathered: (actor: Actor, line: AuditLine): Promise<void> =>
+      writeGathered({ tenantId: actor.tenantId, actor, line }),
 
     /**
      * For a change that takes longer than a transaction should: its line is written first, and completed with the

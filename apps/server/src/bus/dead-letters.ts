@@ -92,6 +92,7 @@ function createDuty({ alerts, engine, find }: Options): Duty {
     name: 'bus-dead-letters',
     everyMs: 1_000,
     due: hasCome(`${s}.bus_dead_letters`, 'look_at'),
+    whose: `select distinct b.tenant_id from ${s}.bus_dead_letters b where b.look_at <= $1::timestamptz`,
     async runOnce(client) {
       const { rows } = await client.query({
         name: 'muster_bus_dead_letters',

@@ -20,19 +20,45 @@ export function createDeduplication({ schema: s, now }: Pick<Engine, 'schema' | 
   const finished = FINISHED.replaceAll('{s}', s);
   const cancelled = CANCELLED.replaceAll('{s}', s);
 
+  /** Locked, so it stays as it is. */
+  async function find(
+    tx: Queryable,
+    tenantId: number,
+    id: string,
+    at: Date,
+  ): Promise<{ action_id: string | null; is_free: boolean } | null> {
+    const { rows } = await tx.query({
+      name: 'muster_callback_deduplication',
+      text: `select d.action_id, (d.look_at <= $3::timestamptz and ${finished}) or coalesce(${cancelled}, false) as is_free
+        from ${s}.callback_deduplications d where d.tenant_id = $1 and d.deduplication_id = $2 for update`,
+      values: [tenantId, id, at],
+    });
+    return rows[0] ?? null;
+  }
+
   return {
     /** The existing action, or null: the id is the caller's, who then stores its message with `means`. */
     async take(tx: Queryable, tenantId: number, id: string): Promise<string | null> {
       const at = now();
-      const { rows: taken } = await tx.query({
-        name: 'muster_callback_deduplicate',
-        text: `insert into ${s}.callback_deduplications as d (tenant_id, deduplication_id, look_at) values ($1, $2, $4)
-          on conflict (tenant_id, deduplication_id) do update set look_at = excluded.look_at
-          where (d.look_at <= $3::timestamptz and ${finished}) or ${cancelled}
-          returning 1`,
-        values: [tenantId, id, at, new Date(at.getTime() + WINDOW_MS)],
-      });
-      return taken.length > 0 ? null : await this.find(tx, tenantId, id);
+      const lookAt = new Date(at.getTime() + WINDOW_MS);
+      for (;;) {
+        const { rows: taken } = await tx.query({
+          name: 'muster_callback_deduplicate',
+          text: `insert into ${s}.callback_deduplications (tenant_id, deduplication_id, look_at) values ($1, $2, $3)
+            on conflict (tenant_id, deduplication_id) do nothing returning 1`,
+          values: [tenantId, id, lookAt],
+        });
+        if (taken.length > 0) return null;
+        const known = await find(tx, tenantId, id, at);
+        // it may just have been forgotten
+        if (!known) continue;
+        if (!known.is_free) return known.action_id;
+        await tx.query({
+          text: `update ${s}.callback_deduplications set look_at = $3 where tenant_id = $1 and deduplication_id = $2`,
+          values: [tenantId, id, lookAt],
+        });
+        return null;
+      }
     },
 
     async means(tx: Queryable, tenantId: number, id: string, actionId: string): Promise<void> {
@@ -43,20 +69,12 @@ export function createDeduplication({ schema: s, now }: Pick<Engine, 'schema' | 
       });
     },
 
-    async find(tx: Queryable, tenantId: number, id: string): Promise<string | null> {
-      const { rows } = await tx.query({
-        name: 'muster_callback_deduplication',
-        text: `select action_id from ${s}.callback_deduplications where tenant_id = $1 and deduplication_id = $2`,
-        values: [tenantId, id],
-      });
-      return rows[0]?.action_id ?? null;
-    },
-
     /** Deletes ids of messages that have ended; the others are checked again later. */
     forgetting: (): Duty => ({
       name: 'forget-deduplication',
       everyMs: 10_000,
       byIndex: true,
+      whose: `select distinct d.tenant_id from ${s}.callback_deduplications d where d.look_at <= $1::timestamptz`,
       async runOnce(client) {
         const at = now();
         const { rows } = await client.query({

@@ -2,12 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { openPostgres } from '@muster/engine';
 import { FakeApns } from '@muster/mdm/simulation';
 import { CommandError } from '../commands/command.ts';
 import { clientEnvironment, readConfig } from '../config.ts';
-import { readDatabaseUrl } from '../database/database-url.ts';
 import { migrations } from '../database/migrations.ts';
+import { openDatabase } from '../database/open-database.ts';
 import { type Demo, type DemoWish, FLEET, type FleetSize, playDemo, startReceiver } from '../demo/index.ts';
 import { isBlockedPort } from '../http/blocked-ports.ts';
 import { type Server, startServer } from '../main.ts';
@@ -178,12 +177,12 @@ function folderOf({ dataDir }: DemoFlags, undo: (() => Promise<unknown>)[]): str
 }
 
 async function dropSchema(url: string, schema: string): Promise<void> {
-  const db = openPostgres(readDatabaseUrl(url));
+  const { db, close } = await openDatabase(readConfig({ DATABASE_URL: url }), () => {});
   try {
     await migrations(db, schema).down('all');
     await db.query({ text: `drop schema if exists ${schema} cascade` });
   } finally {
-    await db.close();
+    await close();
   }
 }
 

@@ -28,9 +28,14 @@ export const exportAll: Command<Record<string, never>> = {
         for (const { name, columns, once } of await transferTables(tx, s)) {
           await out.data(`${JSON.stringify({ 'muster:table': name, columns })}\n`);
           counts[name] = 0;
+          const named = columns.map(quoted);
+          // the servers of a distributed database do not know the names of a row's columns
+          const row = db.isDistributed
+            ? `(select row_to_json(x) from (select ${named.map((column) => `r.${column}`).join(', ')}) x)`
+            : 'row_to_json(r)';
           await tx.query({
             text: `declare export_rows no scroll cursor for
-            select translate(row_to_json(r)::text, E'\\n\\r', '  ') as line from (select ${once ? 'distinct ' : ''}${columns.map(quoted).join(', ')} from ${s}.${quoted(name)}) r`,
+            select translate(${row}::text, E'\\n\\r', '  ') as line from (select ${once ? 'distinct ' : ''}${named.join(', ')} from ${s}.${quoted(name)}) r`,
           });
           for (;;) {
             const { rows } = await tx.query({ text: `fetch ${ROWS_AT_ONCE} from export_rows` });

@@ -1,4 +1,4 @@
-import { BoundedMap, type Database, type Queryable, type Transaction } from '@muster/engine';
+import { BoundedMap, byTenant, type Database, type Queryable, type Transaction } from '@muster/engine';
 import type { Instance } from '../http/instance.ts';
 import type { Log } from '../http/logging.ts';
 import { warnUnlessAway } from '../http/logging.ts';
@@ -227,9 +227,10 @@ export class Contacts {
 
   /** Also how this node learns of clients that only another node has heard of. */
   async #storeInstances(contacts: readonly InstanceContact[]): Promise<void> {
-    const shared = await this.#queries.store(this.#options.db, contacts);
-    for (const { tenantId, channel, targetId } of shared)
-      this.#shared.set(`${channel}:${tenantId}:${targetId}`, true);
+    const { db } = this.#options;
+    for (const some of byTenant(db, contacts))
+      for (const { tenantId, channel, targetId } of await this.#queries.store(db, some))
+        this.#shared.set(`${channel}:${tenantId}:${targetId}`, true);
   }
 
   #later(): void {

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Database, openEmbedded, openPostgres } from '@muster/engine';
+import { type Database, openEmbedded, openPostgres, type PostgresOptions } from '@muster/engine';
 import { findServer } from '../command-socket/client.ts';
 import { socketPath } from '../command-socket/socket-path.ts';
 import type { Config } from '../config.ts';
@@ -23,7 +23,8 @@ export async function openDatabase(
   const deadlineMs = config.MUSTER_DEADLINE_SECONDS * 1_000;
   if (config.DATABASE_URL !== null) {
     const listen = config.MUSTER_LISTEN_URL === null ? undefined : readDatabaseUrl(config.MUSTER_LISTEN_URL);
-    const db = openPostgres({ ...readDatabaseUrl(config.DATABASE_URL), listen, deadlineMs, onError });
+    const options = { ...readDatabaseUrl(config.DATABASE_URL), listen, deadlineMs, onError };
+    const db = openPostgres({ ...options, isDistributed: await isDistributed(options) });
     return { db, close: () => db.close() };
   }
   const folder = makeDataFolder(config.MUSTER_DATA_DIR);
@@ -40,6 +41,19 @@ export async function openDatabase(
   } catch (error) {
     lock.release();
     throw error;
+  }
+}
+
+/** Only the database itself knows it. A setting could contradict it, and then nothing would work. */
+async function isDistributed(options: PostgresOptions): Promise<boolean> {
+  const db = openPostgres(options);
+  try {
+    const { rows } = await db.query({
+      text: `select exists (select from pg_extension where extname = 'citus') as is_distributed`,
+    });
+    return rows[0].is_distributed;
+  } finally {
+    await db.close();
   }
 }
 

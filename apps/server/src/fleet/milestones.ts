@@ -124,8 +124,9 @@ function milestones(s: string, own: (name: string) => string): EffectSql {
         j.expires_at + ${days('j.e_total - j.e_later')}, j.expires_at + ${days('j.e_total - j.p_later + j.open_days')}
       from ${j} j order by j.n
   ), ${own('expiries')} as (
-    update ${s}.devices d set expires_at = d.expires_at + ${days('k.e_total')}
-    from (select distinct tenant_id, device_id, e_total from ${j} where e_total <> 0) k
+    -- locked above, so it is still the one that was read
+    update ${s}.devices d set expires_at = k.expires_at
+    from (select distinct tenant_id, device_id, expires_at + ${days('e_total')} as expires_at from ${j} where e_total <> 0) k
     where d.tenant_id = any(array[k.tenant_id]) and d.device_id = k.device_id
   )`,
     facts: `

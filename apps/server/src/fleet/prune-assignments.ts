@@ -12,14 +12,16 @@ const MOST_LOOKED_AT = 100_000;
 const START: AssignmentKey = { tenantId: 0, actionId: '0' };
 
 export function createPruneAssignments(log: MilestoneLog, mostLookedAt = MOST_LOOKED_AT): Duty {
-  let after = START;
+  /** On a distributed database one for each tenant. */
+  const places = new Map<number | undefined, AssignmentKey>();
   return {
     name: 'prune-assignments',
     everyMs: EVERY_MINUTE,
     byIndex: true,
-    async runOnce(client) {
+    async runOnce(client, { tenantId } = {}) {
+      const after = places.get(tenantId) ?? START;
       const { pruned, last } = await log.pruneAssignments(client, after, mostLookedAt);
-      after = last ?? START;
+      places.set(tenantId, last ?? START);
       return dutyRun(pruned, Number.POSITIVE_INFINITY);
     },
   };

@@ -304,9 +304,22 @@ export function createDeviceQueries(
             cross join lateral (select o.state from ${s}.devices o where o.tenant_id = $1 and o.device_id = i.id limit 1) o
           ) i
           where d.tenant_id = any(array[i.of_tenant]) and d.device_id = i.id and d.deleted_at is null
-          returning d.device_id, ${s}.note_device_state($3, d.tenant_id, d.lane_id, d.device_id, 'ok', i.state, null)`,
-        values: [tenantId, deviceIds, now()],
+          returning d.device_id, d.lane_id, i.state`,
+        values: [tenantId, deviceIds],
       });
+      const changed = rows.filter((row) => row.state !== 'ok');
+      if (changed.length > 0)
+        await client.query({
+          text: `select ${s}.note_device_state($1, $2, i.lane_id, i.device_id, 'ok', i.state, null)
+            from unnest($3::bigint[], $4::bigint[], $5::text[]) i(lane_id, device_id, state)`,
+          values: [
+            now(),
+            tenantId,
+            changed.map((row) => row.lane_id),
+            changed.map((row) => row.device_id),
+            changed.map((row) => row.state),
+          ],
+        });
       return rows.map((row) => row.device_id);
     },
 

@@ -92,10 +92,10 @@ export function createTokenQueries(s: string) {
     ): Promise<(FoundToken | null)[]> {
       const { rows } = await client.query({
         name: 'muster_find_tokens',
-        text: `select i.ord::int, t.* from unnest((select $1::int[]), (select $2::bytea[])) with ordinality as i(of_tenant, hash, ord)
+        text: `select i.ord::int, t.* from unnest((select $1::int[]), (select $2::bytea[])) with ordinality as i(tenant_id, hash, ord)
           cross join lateral (
             select tenant_id, token_id, kind, role, name, restriction, sha256, first_used_at is not null as was_used from ${s}.tokens t
-            where t.tenant_id = i.of_tenant and t.sha256 = i.hash and ${s}.sought_by(t.sha256) and t.revoked_at is null limit 1
+            where t.tenant_id = i.tenant_id and t.sha256 = i.hash and ${s}.sought_by(t.sha256) and t.revoked_at is null limit 1
           ) t`,
         values: [wanted.map((one) => one.tenantId), wanted.map((one) => one.sha256)],
       });
@@ -286,8 +286,8 @@ export function createTokenQueries(s: string) {
     /** Null: unknown. A token revoked before keeps its time. */
     async revoke(client: Queryable, tenantId: number, tokenId: string): Promise<TokenRow | null> {
       const { rows } = await client.query({
-        text: `update ${s}.tokens set revoked_at = coalesce(revoked_at, now()) where tenant_id = $1 and token_id = $2
-          returning ${COLUMNS}`,
+        text: `update ${s}.tokens t set revoked_at = coalesce(t.revoked_at, n.at) from (select now() as at) n
+          where t.tenant_id = $1 and t.token_id = $2 returning ${COLUMNS}`,
         values: [tenantId, tokenId],
       });
       return rows[0] ? token(rows[0]) : null;
@@ -320,10 +320,10 @@ export function createTokenQueries(s: string) {
         name: 'muster_first_uses',
         text: `with given as materialized (
             select i.ord, t.*, o.token_id as old
-            from unnest((select $1::int[]), (select $2::bigint[])) with ordinality as i(of_tenant, of_token, ord)
+            from unnest((select $1::int[]), (select $2::bigint[])) with ordinality as i(tenant_id, of_token, ord)
             cross join lateral (
               select tenant_id, token_id, replaces from ${s}.tokens t
-              where t.tenant_id = i.of_tenant and t.token_id = i.of_token and t.revoked_at is null limit 1
+              where t.tenant_id = i.tenant_id and t.token_id = i.of_token and t.revoked_at is null limit 1
             ) t
             left join lateral (
               select token_id from ${s}.tokens o

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Role, TokenKind } from '@muster/contracts/words';
-import { BoundedMap, type Database, type Queryable } from '@muster/engine';
+import { BoundedMap, byTenant, type Database, type Queryable } from '@muster/engine';
 import { gatherReads } from '../database/gathered-reads.ts';
 import { NotifiedCache } from '../database/notified-cache.ts';
 import { isId } from '../http/ids.ts';
@@ -319,7 +319,8 @@ export function createTokens(db: Database, schema: string) {
     async invalidOf(tokens: readonly TokenRef[]): Promise<TokenRef[]> {
       const invalid: TokenRef[] = [];
       for (let at = 0; at < tokens.length; at += MOST_AT_ONCE)
-        invalid.push(...(await queries.invalidOf(db, tokens.slice(at, at + MOST_AT_ONCE))));
+        for (const some of byTenant(db, tokens.slice(at, at + MOST_AT_ONCE)))
+          invalid.push(...(await queries.invalidOf(db, some)));
       return invalid;
     },
 

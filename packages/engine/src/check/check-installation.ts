@@ -1,4 +1,5 @@
 import { eventName } from '../action.ts';
+import { ofTenant } from '../by-tenant.ts';
 import type { Database, Queryable } from '../db.ts';
 import { checkSchemaName } from '../migrate.ts';
 import { ofLane, soughtBy } from '../sql.ts';
@@ -13,9 +14,9 @@ import { type Violation, violation } from './violation.ts';
 
 /**
  * Checks the whole history of an installation against its tables, while it is in use and without changing anything.
- * It reads lane by lane, in pages. Each page is one read-only transaction with one snapshot, because a lane must be
- * seen at one moment; pages are short, because a long snapshot slows a queue down. Memory holds the actions of one
- * page and the leases of one lane.
+ * It reads lane by lane, in pages, and on a distributed database tenant by tenant. Each page is one read-only
+ * transaction with one snapshot, because a lane must be seen at one moment; pages are short, because a long snapshot
+ * slows a queue down. Memory holds the actions of one page and the leases of one lane.
  *
  * It does not see what callers were told, so it cannot verify their answers; the crash suite does that.
  */
@@ -125,31 +126,59 @@ export async function checkInstallation(
     return last;
   }
 
-  let after: LaneRow | null = null;
-  do {
-    after = await inOneSnapshot(db, (tx) => page(tx, after));
-    options.onPage?.(sum);
-  } while (after);
-  await inOneSnapshot(db, async (tx) => {
-    const found = [
-      ...(await countDifferences(tx, s)),
-      ...(await tagDifferences(tx, s)),
-      ...(await strayRows(tx, s)),
-    ];
-    for (const one of found) tell(one.tenantId, one.found, []);
-  });
+  for (const whose of await tenantsToRead(db, s)) {
+    let after: LaneRow | null = null;
+    do {
+      after = await inOneSnapshot(db, whose, (tx) => page(tx, after));
+      options.onPage?.(sum);
+    } while (after);
+    await inOneSnapshot(db, whose, async (tx) => {
+      const found = [
+        ...(await countDifferences(tx, s)),
+        ...(await tagDifferences(tx, s)),
+        ...(await strayRows(tx, s)),
+      ];
+      for (const one of found) tell(one.tenantId, one.found, []);
+    });
+  }
   return sum;
 }
 
-function inOneSnapshot<T>(db: Database, read: (tx: Queryable) => Promise<T>): Promise<T> {
+/** `whose`: the tenant, or null for all of them. Only what is of one tenant has one snapshot on a distributed database. */
+function inOneSnapshot<T>(
+  db: Database,
+  whose: number | null,
+  read: (tx: Queryable) => Promise<T>,
+): Promise<T> {
   return db.transaction(
     async (tx) => {
       await tx.query({ text: 'set transaction isolation level repeatable read, read only' });
-      return read(tx);
+      return read(whose === null ? tx : ofTenant(tx, whose));
     },
     { lockMs: 0, statementMs: 0 },
   );
 }
+
+/** Null: all of them. A tenant is in any of the tables: without its lanes, its other rows would be strays. */
+async function tenantsToRead(db: Database, s: string): Promise<(number | null)[]> {
+  if (!db.isDistributed) return [null];
+  const tenants = new Set<number>();
+  await db.transaction(
+    async (tx) => {
+      for (const table of CHECKED) {
+        const { rows } = await tx.query({ text: `select distinct x.tenant_id from ${s}.${table} x` });
+        for (const row of rows) tenants.add(row.tenant_id);
+      }
+    },
+    { lockMs: 0, statementMs: 0 },
+  );
+  return [...tenants].sort((a, b) => a - b);
+}
+
+const CHECKED = [
+  ...['lanes', 'actions', 'pending', 'endings', 'events'],
+  ...['action_tags', 'count_changes', 'idempotency_keys'],
+];
 
 function checked(row: ActionRow): CheckedAction {
   return {

@@ -61,6 +61,7 @@ export async function openEmbedded(options: EmbeddedOptions = {}): Promise<Datab
   const calls = pooled(pool);
   return {
     kind: 'embedded',
+    distribution: null,
     isDistributed: false,
     writers: 1,
     deadlineMs: options.deadlineMs ?? DEADLINE_MS,

@@ -1,19 +1,19 @@
 import type { Query } from '../db.ts';
-import { checkOneTenant, ofOneTenant } from './one-tenant.ts';
 import { types } from './types.ts';
 
 /**
  * The statement with the engine's parsers and a name that is unique to its text. Two engines in different schemas may
  * share a connection, which refuses a name already prepared for another text.
  */
-export function ownQuery(config: Query, isDistributed = false) {
-  // a migration has no values; its `$1` belong to its functions
-  const isOfOne = isDistributed && config.values;
-  if (isOfOne) checkOneTenant(config.text, config.values as readonly unknown[]);
-  const text = isOfOne ? ofOneTenant(config.text) : config.text;
-  const own: Query & { name?: string; types: typeof types; values?: unknown[] } = { text, types };
+export function ownQuery(config: Query) {
+  const { text, values, isPinned } = config;
+  const own: Query & { name?: string; types: typeof types; values?: unknown[]; isPinned?: boolean } = {
+    text,
+    types,
+  };
+  if (isPinned) own.isPinned = true;
   if (config.name !== undefined) own.name = nameFor(config.name, text);
-  if (config.values !== undefined) own.values = config.values;
+  if (values !== undefined) own.values = values;
   return own;
 }
 

@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import type { Connections, Limits, PoolLoad, Query, Queryable, Transaction } from '../db.ts';
+import type { Distribution } from '../distributed/distribution.ts';
 import { overloaded } from '../errors.ts';
 import { markTransaction, refuseInsideTransaction } from '../open-transaction.ts';
 import { isOutcomeUnknown, isReadOnlyServer } from '../sqlstate.ts';
@@ -14,7 +15,7 @@ export interface Patience {
   /** Statements may take long, so the connection is checked before each, as a `begin` would. */
   readonly asksFirst?: boolean;
   /** The database is distributed by tenant. */
-  readonly isDistributed?: boolean;
+  readonly distribution?: Distribution | null;
   /**
    * What each transaction sets for itself, and each statement is one: behind a pooler in transaction mode nothing of a
    * session stays, neither its settings nor its prepared statements.
@@ -38,8 +39,9 @@ const NO_ANSWER = 'Query read timeout';
  */
 export function pooled(pool: pg.Pool, patience?: Patience) {
   const setLocal = patience?.setLocal;
+  const distribution = patience?.distribution;
   const own = ({ name, ...rest }: Query) =>
-    ownQuery(name === undefined || setLocal ? rest : { name, ...rest }, patience?.isDistributed);
+    ownQuery(name === undefined || setLocal ? rest : { name, ...rest });
   const within = <Q extends object>(config: Q, statementMs = patience?.statementMs ?? 0) =>
     statementMs === 0
       ? config
@@ -65,7 +67,8 @@ export function pooled(pool: pg.Pool, patience?: Patience) {
       const client = await pool.connect();
       try {
         if (patience?.asksFirst) await client.query(within({ text: '' }, patience.beginMs));
-        const result = await client.query(within(own(config)));
+        const send = (query: Query) => client.query(within(own(query)));
+        const result = await (distribution ? distribution.run(client, config, send) : send(config));
         mustBeConfirmed(client);
         client.release();
         return result;
@@ -77,9 +80,10 @@ export function pooled(pool: pg.Pool, patience?: Patience) {
     },
 
     // it keeps its names, because it is not of this pool, and reaches the server itself
-    adopt: (client: Queryable): Queryable => ({
-      query: (config: Query) => client.query(ownQuery(config, patience?.isDistributed)),
-    }),
+    adopt(client: Queryable): Queryable {
+      const send = (query: Query) => client.query(ownQuery(query));
+      return { query: distribution ? (query: Query) => distribution.run(client, query, send) : send };
+    },
 
     async transaction<T>(run: (tx: Transaction) => Promise<T>, limits: Limits = {}): Promise<T> {
       check();
@@ -91,11 +95,11 @@ export function pooled(pool: pg.Pool, patience?: Patience) {
       let failure: unknown;
       let result: T;
       try {
-        await client.query(
-          within({ text: patience ? beginWith(limits, setLocal) : 'begin' }, patience?.beginMs),
-        );
+        const begin = patience ? beginWith(limits, setLocal, distribution ?? null) : ['begin'];
+        for (const text of begin) await client.query(within({ text }, patience?.beginMs));
+        const send = (query: Query) => client.query(within(own(query), statementMs));
         const tx: Transaction = {
-          query: (config: Query) => client.query(within(own(config), statementMs)),
+          query: distribution ? (query: Query) => distribution.run(client, query, send) : send,
           afterCommit: (then) => void afterCommit.push(then),
           ifInDoubt: (then) => void ifInDoubt.push(then),
         };
@@ -133,11 +137,23 @@ export function loadOf({ idleCount, options, totalCount, waitingCount }: pg.Pool
   return { most: options.max, busy: totalCount - idleCount, idle: idleCount, waiting: waitingCount };
 }
 
-function beginWith({ lockMs, statementMs }: Limits, setLocal: readonly string[] = []): string {
-  return [
-    'begin',
+/**
+ * On a distributed database what a transaction sets for itself also holds on the server of its tenant, where it reads tables
+ * and waits for locks: it would wait there until its statement is ended. All commands that come together with a setting
+ * are passed on, so `begin` comes alone.
+ */
+const PASSED_ON = `set local citus.propagate_set_commands = 'local'`;
+
+function beginWith(
+  { lockMs, statementMs }: Limits,
+  setLocal: readonly string[] = [],
+  distribution: Distribution | null = null,
+): string[] {
+  const settings = [
     ...setLocal.map((setting) => `set local ${setting}`),
     ...(lockMs === undefined ? [] : [`set local lock_timeout = ${lockMs}`]),
     ...(statementMs === undefined ? [] : [`set local statement_timeout = ${statementMs}`]),
-  ].join('; ');
+  ];
+  if (distribution) return [`begin; ${PASSED_ON}`, settings.join('; ')];
+  return [['begin', ...settings].join('; ')];
 }

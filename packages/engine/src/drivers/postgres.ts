@@ -1,5 +1,6 @@
 import pg from 'pg';
 import type { Database, Limits } from '../db.ts';
+import { Distribution } from '../distributed/distribution.ts';
 import { closeIdle } from './idle-clients.ts';
 import { ListenerSession } from './listener.ts';
 import { DEADLINE_MS, loadOf, type Patience, pooled } from './pooled.ts';
@@ -86,6 +87,7 @@ export function openPostgres(options: PostgresOptions): Database {
   const deadlineMs = options.deadlineMs ?? DEADLINE_MS;
   const statementMs = options.statementMs ?? deadlineMs * FOR_STATEMENT;
   const isDistributed = options.isDistributed ?? false;
+  const distribution = isDistributed ? new Distribution() : null;
   const pools = new Map<string, pg.Pool>();
   const connectMs = deadlineMs * FOR_CONNECTION;
   const line = lineTo(options, connectMs);
@@ -127,9 +129,13 @@ export function openPostgres(options: PostgresOptions): Database {
     return pooled(pool, {
       ...limits,
       beginMs: deadlineMs * FOR_BEGIN,
-      isDistributed,
+      distribution,
       onReadOnly,
-      setLocal: isPooled ? [...ALWAYS, ...settings, ...timeouts(limits)] : undefined,
+      setLocal: isPooled
+        ? [...ALWAYS, ...settings, ...timeouts(limits)]
+        : isDistributed
+          ? [...settings, `lock_timeout = ${limits.lockMs}`]
+          : undefined,
     });
   };
   const listener = new ListenerSession(
@@ -144,6 +150,7 @@ export function openPostgres(options: PostgresOptions): Database {
   );
   return {
     kind: 'postgres',
+    distribution,
     isDistributed,
     writers: isDistributed ? DISTRIBUTED.writers : 2,
     deadlineMs,
@@ -152,7 +159,7 @@ export function openPostgres(options: PostgresOptions): Database {
       'gathered',
       isDistributed ? DISTRIBUTED.gatheredConnections : GATHERED_CONNECTIONS,
       { lockMs: GATHERED_LOCK_MS, statementMs },
-      [NO_SCANS, PLAN_ONCE],
+      isDistributed ? [NO_SCANS] : [NO_SCANS, PLAN_ONCE],
       STAYS_OPEN,
     ),
     housekeeping: open('housekeeping', HOUSEKEEPING_CONNECTIONS, {

@@ -11,6 +11,12 @@ export interface Duty {
    * runs.
    */
   readonly due?: string;
+  /**
+   * On a distributed database a statement is of one tenant, so the duty runs once for each. A select of those that it
+   * has something to do for, with `$1` as the time; by default all there are. Null: it is about none of them, or knows
+   * their statements apart, and runs once.
+   */
+  readonly whose?: string | null;
   /** It cannot run inside a transaction, and changes no action. */
   readonly isOutside?: boolean;
   /**
@@ -30,6 +36,8 @@ export interface OnLanes {
   readonly except?: readonly LaneRef[] | undefined;
   /** A trial run, to see which lanes it would change; it is rolled back. */
   readonly withoutEffects?: boolean | undefined;
+  /** The tenant whose turn it is, on a distributed database. */
+  readonly tenantId?: number | undefined;
 }
 
 /** For `Ask`. */

@@ -46,6 +46,7 @@ export function createEndLeases(context: Context): Duty {
     everyMs: 1_000,
     byIndex: true,
     due: hasCome(`${s}.lanes`, 'check_at'),
+    whose: `select distinct l.tenant_id from ${s}.lanes l where l.check_at <= ${NOW}`,
     async runOnce(client, on = {}) {
       const { looked, lanes } = on.lanes
         ? { looked: on.lanes.length, lanes: on.lanes }

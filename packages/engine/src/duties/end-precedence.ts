@@ -1,7 +1,7 @@
 import type { Context } from '../operation.ts';
 import { heardOn, isUrgent, laneOf, NOW } from '../sql.ts';
 import type { Wake } from '../transition.ts';
-import { type Duty, type DutyRun, dutyRun } from './duty.ts';
+import { type Duty, type DutyRun, dutyRun, type OnLanes } from './duty.ts';
 
 /**
  * An urgent action on one channel goes before normal actions on others as long as its worker counts as recently seen.
@@ -12,34 +12,43 @@ import { type Duty, type DutyRun, dutyRun } from './duty.ts';
 const MOST = 2_000;
 const START = { tenantId: 0, laneId: '0', channel: '' };
 
+interface Round {
+  at: typeof START;
+  began: Date | null;
+  since: Date | null;
+}
+
 export function createEndPrecedence(context: Context): Duty {
   const s = context.schema;
   const text = statement(s);
-  let at = START;
-  let began: Date | null = null;
-  let since: Date | null = null;
+  /** On a distributed database one for each tenant. */
+  const rounds = new Map<number | undefined, Round>();
 
   return {
     name: 'end-precedence',
     everyMs: 1_000,
     byIndex: true,
+    whose: `select distinct p.tenant_id from ${s}.pending p where ${isUrgent(s, 'p')} and ${NOW} is not null`,
     due: `(select p.lane_id from ${s}.pending p where ${isUrgent(s, 'p')} order by p.tenant_id, p.lane_id limit 1) is not null`,
-    async runOnce(client): Promise<DutyRun> {
+    async runOnce(client, { tenantId }: OnLanes = {}): Promise<DutyRun> {
       const now = context.now();
-      if (at === START) began = now;
+      const round = rounds.get(tenantId) ?? { at: START, began: null, since: null };
+      rounds.set(tenantId, round);
+      const { at } = round;
+      if (at === START) round.began = now;
       const { rows } = await client.query({
         name: 'muster_end_precedence',
         text,
-        values: [now, at.tenantId, at.laneId, at.channel, since],
+        values: [now, at.tenantId, at.laneId, at.channel, round.since],
       });
       const wakes = rows
         .filter((row) => row.is_over)
         .map((row): Wake => ({ tenantId: row.tenant_id, laneId: row.lane_id, runnerId: row.runner_id }));
       const last = rows.find((row) => row.is_last);
-      if (last) at = { tenantId: last.tenant_id, laneId: last.lane_id, channel: last.channel };
+      if (last) round.at = { tenantId: last.tenant_id, laneId: last.lane_id, channel: last.channel };
       else {
-        at = START;
-        since = began;
+        round.at = START;
+        round.since = round.began;
       }
       return { ...dutyRun(wakes.length, MOST, { wakes }), more: false };
     },

@@ -4,7 +4,7 @@ import { type EndedRow, endedPending, endedTransition, endedWake, endPending } f
 import type { Context } from '../operation.ts';
 import { SETTLED } from '../report/settle.ts';
 import { type SettledRow, transitionsOf, wakesOf } from '../report/settled.ts';
-import { firstToLock, ofLane } from '../sql.ts';
+import { firstToLock, NOW, ofLane } from '../sql.ts';
 import { channelsFor, type Duty, dutyRun, laneIds, type OnLanes } from './duty.ts';
 import { endAttempts } from './end-leases.ts';
 
@@ -54,6 +54,7 @@ export function createEndStale(context: Context): Duty {
     name: 'end-stale',
     everyMs: 1_000,
     due: `exists (select 1 from ${s}.stale_lanes)`,
+    whose: `select distinct t.tenant_id from ${s}.stale_lanes t where ${NOW} is not null`,
     // with `lanes` it may run in a caller's transaction, which would keep the entries of others locked
     async runOnce(client: Queryable, on: OnLanes = {}) {
       const { lanes, except } = on;

@@ -35,6 +35,7 @@ export function createExpire(context: Context): Duty {
     everyMs: 1_000,
     byIndex: true,
     due: `${hasCome(`${s}.pending`, 'deliver_by')} or ${hasCome(`${s}.pending`, 'deadline')}`,
+    whose: `select distinct p.tenant_id from ${s}.pending p where p.deliver_by <= ${NOW} or p.deadline <= ${NOW}`,
     async runOnce(client, on = {}) {
       const { lanes, except } = on;
       const { rows: met, told } = lanes

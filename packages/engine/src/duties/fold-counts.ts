@@ -1,4 +1,5 @@
 import type { Context } from '../operation.ts';
+import { NOW } from '../sql.ts';
 import { type Duty, dutyRun } from './duty.ts';
 
 /** Adds up the appended counts, so that reading them stays a look at a few rows. */
@@ -19,6 +20,7 @@ export function createFoldCounts(context: Context): Duty {
   return {
     name: 'fold-counts',
     everyMs: 5_000,
+    whose: `select distinct c.tenant_id from ${s}.count_changes c where ${NOW} is not null`,
     async runOnce(client) {
       const { rows } = await client.query({ name: 'muster_fold_counts', text });
       return dutyRun(rows[0].folded, MOST);

@@ -74,6 +74,7 @@ export function createForgetLanes(
     everyMs: 1_000,
     byIndex: true,
     due: hasCome(`${s}.lanes_to_forget`, 'look_at'),
+    whose: `select distinct f.tenant_id from ${s}.lanes_to_forget f where f.look_at <= ${NOW}`,
     async runOnce(client) {
       const { rows: due } = await client.query({
         name: 'muster_forget_look',
@@ -143,7 +144,8 @@ const statements = (s: string) => {
   const entry = hasKeyOf('f', 'i', 'lane_id');
   return {
     see: `update ${s}.lanes_to_forget f set safe_from = pg_current_xact_id(), look_at = ${NOW} + ${ms('$4::double precision')} from ${keys()} where ${entry}`,
-    put_off: `update ${s}.lanes_to_forget f set look_at = ${NOW} + ${ms('i.by_ms')} from ${keys({ by_ms: 'double precision' })} where ${entry}`,
+    put_off: `update ${s}.lanes_to_forget f set look_at = i.at
+      from (select i.tenant_id, i.lane_id, ${NOW} + ${ms('i.by_ms')} as at from ${keys({ by_ms: 'double precision' })}) i where ${entry}`,
     leave: `delete from ${s}.lanes_to_forget f using ${keys()} where ${entry} and ${NOW} is not null`,
     close: `
       with k as materialized (

@@ -11,6 +11,7 @@ export function createKeepDays(context: Context, retentionDays: number): Duty {
   return {
     name: 'keep-days',
     everyMs: 600_000,
+    whose: null,
     async runOnce(client) {
       await makeDays(context, client);
       // An action is pruned `retentionDays` after its end; a day later nothing of that day is read any more.

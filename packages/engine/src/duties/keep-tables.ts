@@ -26,6 +26,7 @@ function analysing(db: Database, tables: string): Duty {
     name: 'keep-tables',
     everyMs: 5_000,
     isOutside: true,
+    whose: null,
     due: `exists (select 1 ${grown})`,
     runOnce: (client) =>
       forEach(client, `${grown} order by c.oid limit ${MOST}`, (name) =>
@@ -49,6 +50,7 @@ function vacuuming(tables: string): Duty {
     name: 'keep-tables',
     everyMs: 60_000,
     isOutside: true,
+    whose: null,
     async runOnce(client) {
       if ((await newest(client)) === kept) return dutyRun(0, MOST);
       const run = await forEach(client, `${tables} ${SMALL_PAGES} order by c.oid`, (name) =>

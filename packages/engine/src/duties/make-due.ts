@@ -13,6 +13,7 @@ export function createMakeDue(context: Context): Duty {
     everyMs: 1_000,
     byIndex: true,
     due: hasCome(`${context.schema}.pending`, 'not_before'),
+    whose: `select distinct p.tenant_id from ${context.schema}.pending p where p.not_before <= ${NOW}`,
     async runOnce(client) {
       const { rows } = await client.query({ name: 'muster_make_due', text, values: [context.now()] });
       const wakes: Wake[] = rows.map((row) => ({

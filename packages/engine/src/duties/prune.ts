@@ -45,6 +45,7 @@ export function createPrune(context: Context, retentionDays: number): Duty {
   return {
     name: 'prune',
     everyMs: 60_000,
+    whose: `select distinct z.tenant_id from ${s}.endings z where z.ended_at < ${NOW} - interval '${retentionDays} days'`,
     byIndex: true,
     async runOnce(client) {
       const { rows } = await client.query({

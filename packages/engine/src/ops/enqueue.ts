@@ -235,11 +235,8 @@ export function createEnqueue(
   const ask = context.effects.carry({
     name: 'muster_enqueue',
     text: () => `${ANSWER}
-      select e.ord, e.outcome, e.action_id, e.lane_id, e.runner_id, e.channel, e.waits, r.slots, r.running from ${s}.enqueue_actions($1, $2::int[], $3, $4, $5, $6::json[], $7::jsonb[], $8) e
-      left join lateral (
-        select r.slots, r.running from ${s}.runner_loads r
-        where $8 and e.outcome = 'created' and r.tenant_id = ($2::int[])[e.ord] and r.runner_id = e.runner_id limit 1
-      ) r on true`,
+      select e.ord, e.outcome, e.action_id, e.lane_id, e.runner_id, e.channel, e.waits, e.slots, e.running
+      from ${s}.enqueue_actions($1, $2::int[], $3, $4, $5, $6::json[], $7::jsonb[], $8) e`,
     transitions: `
       select ($2::int[])[ord], lane_id, action_id, channel, array[${EVENT_TYPES.CREATED}], null::text, 'pending', 0, null::text, $1::timestamptz
       from answer where outcome = 'created'

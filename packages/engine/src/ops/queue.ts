@@ -1,3 +1,4 @@
+import { byTenant } from '../by-tenant.ts';
 import type { Queryable } from '../db.ts';
 import type { Context } from '../operation.ts';
 import { laneOf, ofLane, pendingOf, soughtBy } from '../sql.ts';
@@ -83,9 +84,11 @@ export function createQueueReads(
     /** How much waits in each lane and what is leased there. Lanes that do not exist are missing. */
     async laneLoads(client: Queryable, lanes: readonly LaneRef[], upTo = 1_000): Promise<LaneLoad[]> {
       checkWhole(upTo, 'upTo', 1);
-      const { rows } = await client.query({
-        name: 'muster_lane_loads',
-        text: `select l.lane_id, l.generation, w.waiting, l.action_id, l.attempt, l.leased_at, l.lease_until, l.worker, l.cancel_requested,
+      const rows = [];
+      for (const some of byTenant(context, lanes)) {
+        const { rows: found } = await client.query({
+          name: 'muster_lane_loads',
+          text: `select l.lane_id, l.generation, w.waiting, l.action_id, l.attempt, l.leased_at, l.lease_until, l.worker, l.cancel_requested,
             l.paused_at, l.paused_by, a.kind, a.channel
           from unnest((select $1::int[]), (select $2::bigint[])) i(tenant_id, lane_id)
           cross join lateral (select * from ${s}.lanes l where l.tenant_id = i.tenant_id and l.lane_id = i.lane_id limit 1) l
@@ -98,12 +101,14 @@ export function createQueueReads(
           left join lateral (
             select a.kind, a.channel from ${s}.actions a where a.tenant_id = l.tenant_id and a.action_id = l.action_id limit 1
           ) a on true`,
-        values: [
-          lanes.map((lane) => checkTenant(lane.tenantId)),
-          lanes.map((lane) => checkLane(lane.laneId)),
-          upTo,
-        ],
-      });
+          values: [
+            some.map((lane) => checkTenant(lane.tenantId)),
+            some.map((lane) => checkLane(lane.laneId)),
+            upTo,
+          ],
+        });
+        rows.push(...found);
+      }
       return rows.map((row) => ({
         laneId: row.lane_id,
         generation: row.generation,

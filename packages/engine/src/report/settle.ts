@@ -49,7 +49,7 @@ interface Settling {
   readonly set?: (until: string) => string;
   readonly ends?: string | null;
   /** The number of an ending that is its own event; none where nothing was reported. */
-  readonly number?: (row: string) => string;
+  readonly number?: string;
 }
 
 export const endsOf = (ends: string | null) =>
@@ -63,7 +63,7 @@ export const endsOf = (ends: string | null) =>
  */
 export const settle = (
   s: string,
-  { set = leaseUntil, ends = null, number = () => 'null::bigint' }: Settling = {},
+  { set = leaseUntil, ends = null, number = 'null::bigint' }: Settling = {},
 ) => {
   const handsOn = (given: string) =>
     `case when g.goes_on ${ends ? 'and not g.n_ends' : ''} then ${given} end`;
@@ -78,7 +78,7 @@ export const settle = (
       f.n_channel, f.worker, f.why, f.leased_at, f.sent_id, f.sent_worker, f.error, f.result, f.lease_runner, f.runner_id, f.ord, f.new_failures, f.new_deferrals,
       f.wait_ms, f.head_of_line, f.home_lane, case when f.wait_ms > 0 then ${NOW} + ${ms('f.wait_ms')} end as retry_at,
       least(${NOW} + ${ms('f.n_lease_ms')}, f.n_deadline) as n_lease_until, ${endsOf(ends)} as n_ends,
-      case when f.outcome = 'succeeded' then ${number('f')} end as event_id -- of one that is its own event
+      case when f.outcome = 'succeeded' then ${number} end as event_id -- of one that is its own event
     from (
       select w.*,
         case when w.outcome = 'succeeded' or w.why = 'LEASE_END' then 'succeeded' when w.why in ('GENERATION', 'CANCELLED') then 'cancelled'

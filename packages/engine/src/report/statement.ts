@@ -1,6 +1,5 @@
 import { idArray, intArray, jsonbArray, textArray } from '../binary-array.ts';
 import type { Queryable } from '../db.ts';
-import { handedOn, numberColumn, numberOf, takeNumbers } from '../event-numbers.ts';
 import type { Busy, Context, Operation, Run } from '../operation.ts';
 import { Parts } from '../parts.ts';
 import { ANY_CHANNEL, head, NOW, pauses, rows } from '../sql.ts';
@@ -39,14 +38,13 @@ export function createReport(context: Context): Operation<ReportItem, ReportAnsw
     now: Date,
   ): Promise<Run<ReportAnswer | Busy>> {
     const isSuccess = items.every((item) => item.outcome === 'succeeded');
-    const numbers = await takeNumbers(context, client, items.length);
     const {
       rows: found,
       told,
       factsOf,
     } = await (isSuccess
-      ? askOfSuccess(client, channelsOf(items), [...successValues(now, items), ...numbers])
-      : ask(client, channelsOf(items), [...values(now, items), ...numbers]));
+      ? askOfSuccess(client, channelsOf(items), successValues(now, items))
+      : ask(client, channelsOf(items), values(now, items)));
     const parts = new Parts<ReportAnswer>(items.length, commitEach);
     parts.told.push(...told);
     for (const settled of found as SettledRow[]) {
@@ -125,7 +123,7 @@ const TRIES = `case when i.outcome = '${FINAL}' then 1 else o.max_attempts end`;
 /** If an attempt had time until the deadline, its timeout counts as a passed deadline. */
 const DEADLINE = `case when i.outcome = 'timeout' and p.deadline <= l.lease_until then least(p.deadline, ${NOW}) else p.deadline end`;
 
-export const statement = (context: Pick<Context, 'schema' | 'isDistributed'>, ends: string | null = null) => {
+export const statement = (context: Pick<Context, 'schema'>, ends: string | null = null) => {
   const s = context.schema;
   return `
   with ${pauses(s)}, h as (
@@ -137,7 +135,7 @@ export const statement = (context: Pick<Context, 'schema' | 'isDistributed'>, en
       n.priority as n_priority, n.seq as n_seq, i.next_worker as n_worker, coalesce(n.lease_ms, i.next_lease_ms) as n_lease_ms,
       -- would it be in the line that the next one is taken from, if it went back?
       coalesce(p.channel in (i.next_channel, '${ANY_CHANNEL}') and p.generation = l.generation and (p.deadline is null or p.deadline > ${NOW})
-        and (pz.tags is null or o.tags is null or not o.tags && pz.tags), false) as n_behind${handedOn(context)}
+        and (pz.tags is null or o.tags is null or not o.tags && pz.tags), false) as n_behind
     from ${rows(2, {
       tenant_id: 'int',
       action_id: 'bigint',
@@ -152,7 +150,6 @@ export const statement = (context: Pick<Context, 'schema' | 'isDistributed'>, en
       next_worker: 'text',
       next_lease_ms: 'int',
       only_lane: 'bigint',
-      ...numberColumn(context),
     })}
     cross join lateral (select * from ${s}.pending p where p.tenant_id = i.tenant_id and p.action_id = i.action_id limit 1) p
     cross join lateral (select * from ${s}.lanes l where l.tenant_id = p.tenant_id and l.lane_id = p.lane_id limit 1) l
@@ -172,5 +169,5 @@ export const statement = (context: Pick<Context, 'schema' | 'isDistributed'>, en
     })}) n on true
     where l.action_id = i.action_id and l.attempt = i.attempt and (i.channel is null or p.channel in (i.channel, '${ANY_CHANNEL}'))
       and (i.only_lane is null or p.lane_id = i.only_lane)
-  ), ${settle(s, { ends, number: (row) => numberOf(context, row) })}`;
+  ), ${settle(s, { ends, number: `nextval('${s}.event_seq')` })}`;
 };

@@ -2,7 +2,6 @@ import { EVENT_TYPES } from '../action.ts';
 import { idArray, intArray, jsonbArray, textArray } from '../binary-array.ts';
 import { ACTION_COLUMNS, TOLD_OF_HAND_OUT } from '../claimed-action.ts';
 import { ANSWER } from '../effects.ts';
-import { handedOn, numberColumn, numberOf } from '../event-numbers.ts';
 import { lease } from '../hand-out.ts';
 import type { Context } from '../operation.ts';
 import { ANY_CHANNEL, hasKeyOf, head, lockLanes, ms, NOW, pauses, rows } from '../sql.ts';
@@ -90,7 +89,7 @@ export const successStatement = (context: Context, ends: string | null) => {
       coalesce(i.reason, '${SUCCEEDED}') as why, i.error, i.result,
       l.leased_at, l.sent_id, l.worker as sent_worker, l.runner_id, l.lease_runner, l.channel,
       n.action_id as n_action, n.attempt as n_attempt, n.deadline as n_deadline, n.channel as n_channel, i.next_worker as n_worker,
-      coalesce(n.lease_ms, i.next_lease_ms) as n_lease_ms${handedOn(context)}
+      coalesce(n.lease_ms, i.next_lease_ms) as n_lease_ms
     from ${rows(2, {
       tenant_id: 'int',
       action_id: 'bigint',
@@ -104,7 +103,6 @@ export const successStatement = (context: Context, ends: string | null) => {
       next_lease_ms: 'int',
       in_lane: 'bigint',
       reason: 'text',
-      ...numberColumn(context),
     })}
     cross join lateral ${laneOfLease(s)}
     left join pz on pz.tenant_id = i.tenant_id
@@ -116,7 +114,7 @@ export const successStatement = (context: Context, ends: string | null) => {
     where l.action_id = i.action_id and l.attempt = i.attempt and (i.channel is null or l.channel in (i.channel, '${ANY_CHANNEL}'))
   ), g as materialized (
     select f.*, least(${NOW} + ${ms('f.n_lease_ms')}, f.n_deadline) as n_lease_until, ${endsOf(ends)} as n_ends,
-      ${numberOf(context, 'f')} as event_id
+      nextval('${s}.event_seq') as event_id
     from (${lockLanes(s, 'h')}) f
   ), u as (
     update ${s}.lanes l set ver = l.ver + 1,

@@ -15,6 +15,7 @@ export function createFinishBatches({ note, now, schema: s }: Engine, sets: Targ
     name: 'finish-batches',
     everyMs: 1_000,
     due: `exists (select 1 from ${s}.batches b where b.finished_at is null)`,
+    whose: `select distinct b.tenant_id from ${s}.batches b where b.finished_at is null and $1::timestamptz is not null`,
     async runOnce(client) {
       const { rows } = await client.query({
         name: 'muster_unfinished_batches',

@@ -74,6 +74,7 @@ export function createSupplyBatches(engine: Engine, queries: BatchQueries, sets:
     name: SUPPLY_BATCHES,
     everyMs: EVERY_SECOND,
     due: `exists (select 1 from ${engine.schema}.batches b where b.closed_at is null)`,
+    whose: `select distinct b.tenant_id from ${engine.schema}.batches b where b.closed_at is null and $1::timestamptz is not null`,
     async runOnce(client) {
       const open = await queries.lockOpen(client, MOST_BATCHES);
       const chunk = Math.max(100, Math.floor(CHUNK / Math.max(1, open.length)));

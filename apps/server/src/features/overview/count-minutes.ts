@@ -47,6 +47,8 @@ export function countMinutes(engine: Engine): Duty {
   return {
     name: 'count-minutes',
     everyMs: EVERY_MS,
+    // it reads the feed, which is of all tenants
+    whose: null,
     async runOnce(client) {
       await client.query({ text: `insert into ${s}.minute_counted (one) values (1) on conflict do nothing` });
       const { rows } = await client.query({

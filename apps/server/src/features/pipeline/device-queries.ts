@@ -203,7 +203,7 @@ export function createDeviceQueries({ note, now, schema: s }: Pick<Engine, 'note
               i(tenant_id, device_id, policy, execution_id, action_id)
           ), m as (
             insert into ${s}.milestones (tenant_id, device_id, type, action_id, source, at, expires_at, projected_expires_at, policy)
-              select d.tenant_id, d.device_id, 'policyChanged', i.action_id, 'pipeline', $1, d.expires_at,
+              select d.tenant_id, d.device_id, 'policyChanged', i.action_id, 'pipeline', $1::timestamptz, d.expires_at,
                 d.expires_at + ${days(unfinishedDays(s, 'd'))}, i.policy
               from i cross join lateral (
                 select * from ${s}.devices d where d.tenant_id = i.tenant_id and d.device_id = i.device_id limit 1

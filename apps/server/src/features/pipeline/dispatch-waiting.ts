@@ -24,13 +24,17 @@ export function createDispatchWaiting(
   bus: Bus,
   dispatcher: Dispatcher,
 ): Duty {
-  let behind = { tenantId: 0, executionId: '00000000-0000-0000-0000-000000000000' };
-  const start = behind;
+  const start = { tenantId: 0, executionId: '00000000-0000-0000-0000-000000000000' };
+  /** Where it continues; on a distributed database one for each tenant. */
+  const places = new Map<number | undefined, typeof start>();
   return {
     name: 'dispatch-waiting',
     everyMs: EVERY_SECOND,
     due: `exists (select 1 from ${s}.executions e where e.dispatched_at is null and e.ended_at is null)`,
-    async runOnce(client) {
+    whose: `select distinct e.tenant_id from ${s}.executions e
+      where e.dispatched_at is null and e.ended_at is null and e.created_at <= $1::timestamptz`,
+    async runOnce(client, { tenantId: whose } = {}) {
+      const behind = places.get(whose) ?? start;
       const { rows } = await client.query({
         name: 'muster_pipeline_dispatch_waiting',
         text: `select e.tenant_id, e.execution_id, e.device_id, e.action_id, e.created_at, coalesce(f.hands_out = e.action_id, false) as is_ready
@@ -47,7 +51,8 @@ export function createDispatchWaiting(
         values: [now(), behind.tenantId, behind.executionId, OLD_MS],
       });
       const last = rows.length === MOST ? rows.at(-1) : undefined;
-      behind = last ? { tenantId: last.tenant_id, executionId: last.execution_id } : start;
+      if (last) places.set(whose, { tenantId: last.tenant_id, executionId: last.execution_id });
+      else places.delete(whose);
       const ready = rows.filter((row) => row.is_ready);
       let triggered = 0;
       for (const tenantId of new Set(ready.map((row) => row.tenant_id as number))) {

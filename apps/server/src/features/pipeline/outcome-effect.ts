@@ -45,12 +45,16 @@ export function addOutcomes({ addEffect, schema: s }: Engine): void {
           order by e.attempt nulls last limit 1
         ) e
         where t.state <> 'claimed' and (t.before = 'claimed' or t.state <> 'pending')
+      ), ${own('noted')} as materialized (
+        select x.tenant_id, x.execution_id, x.at, x.status, x.failed_reason,
+          ${s}.note(x.at, x.tenant_id, x.lane_id, '${NOTE}', jsonb_build_object('deviceId', x.device_id::text,
+            'policy', x.policy, 'previousPolicy', x.previous_policy, 'executionId', x.execution_id, 'status', x.status,
+            'failedReason', x.failed_reason, 'at', to_char(x.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))) as event
+        from ${own('x')} x
       ), ${own('ended')} as (
         update ${s}.executions e set ended_at = coalesce(e.ended_at, x.at), status = x.status, failed_reason = x.failed_reason,
-          noted_event = ${s}.note(x.at, x.tenant_id, x.lane_id, '${NOTE}', jsonb_build_object('deviceId', x.device_id::text,
-            'policy', x.policy, 'previousPolicy', x.previous_policy, 'executionId', x.execution_id, 'status', x.status,
-            'failedReason', x.failed_reason, 'at', to_char(x.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))
-        from ${own('x')} x where e.tenant_id = any(array[x.tenant_id]) and e.execution_id = x.execution_id
+          noted_event = x.event
+        from ${own('noted')} x where e.tenant_id = any(array[x.tenant_id]) and e.execution_id = x.execution_id
       ), ${own('moved')} as (
         update ${s}.devices d set policy = x.policy from ${own('x')} x
         where d.tenant_id = any(array[x.tenant_id]) and d.device_id = x.device_id and x.policy <> x.previous_policy
@@ -59,14 +63,16 @@ export function addOutcomes({ addEffect, schema: s }: Engine): void {
           select ${X}, 'policyChanged', x.action_id, 'pipeline', x.at, x.expires_at,
             case when x.expires_at is not null then x.expires_at + ${days(unfinishedDays(s, 'x'))} end, x.policy
           from ${own('x')} x where x.policy <> x.previous_policy order by x.n
+      ), ${own('redriven')} as materialized (
+        select t.tenant_id, t.action_id, t.at, a.device_id
+        from ${own('tr')} t
+        cross join lateral (
+          select a.device_id from ${s}.pipeline_actions a where a.tenant_id = t.tenant_id and a.action_id = t.action_id limit 1
+        ) a
+        where ${EVENT_TYPES.REDRIVEN} = any(t.events)
       ), ${own('again')} as (
         insert into ${s}.executions (tenant_id, execution_id, action_id, device_id, command_uuid, created_at)
-          select t.tenant_id, ${s}.uuid_v7(t.at), t.action_id, a.device_id, ${s}.uuid_v7(t.at), t.at
-          from ${own('tr')} t
-          cross join lateral (
-            select a.device_id from ${s}.pipeline_actions a where a.tenant_id = t.tenant_id and a.action_id = t.action_id limit 1
-          ) a
-          where ${EVENT_TYPES.REDRIVEN} = any(t.events)
+          select t.tenant_id, ${s}.uuid_v7(t.at), t.action_id, t.device_id, ${s}.uuid_v7(t.at), t.at from ${own('redriven')} t
       ), ${own('withdrawn')} as (
         update ${s}.executions e set withdrawn = true from ${own('tr')} t
         where t.before = 'claimed' and t.state = 'claimed' and ${EVENT_TYPES.CANCEL_REQUESTED} = any(t.events)

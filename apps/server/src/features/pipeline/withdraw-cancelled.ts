@@ -21,6 +21,7 @@ export function createWithdrawCancelled(
     name: 'withdraw-cancelled',
     everyMs: 1_000,
     due: `exists (select 1 from ${s}.executions e where e.withdrawn)`,
+    whose: `select distinct e.tenant_id from ${s}.executions e where e.withdrawn and $1::timestamptz is not null`,
     async runOnce(client) {
       const withdrawn = await executions.withdraw(client, MOST);
       await client.query({

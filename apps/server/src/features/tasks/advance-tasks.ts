@@ -124,6 +124,7 @@ export function createAdvance(tools: {
       name: ADVANCE_TASKS,
       everyMs: 1_000,
       due: `exists (select 1 from ${engine.schema}.tasks where ended_at is null)`,
+      whose: `select distinct t.tenant_id from ${engine.schema}.tasks t where t.ended_at is null and $1::timestamptz is not null`,
       async runOnce(client) {
         let count = 0;
         const tenants = await queries.tenantsToAdvance(client, MOST_TENANTS);

@@ -24,11 +24,11 @@ export const COUNTED = ['waiting', 'pending', 'running', 'completed', 'failed', 
  */
 const NEARLY_OVER = 64;
 
-export function countTransitions({ addEffect, schema }: Engine, onNearlyOver: () => void): void {
+export function countTransitions({ addEffect, db, schema }: Engine, onNearlyOver: () => void): void {
   addEffect({
     name: 'task_counts',
     channels: [CHANNEL],
-    sql: (own, changes) => counts(schema, own, changes),
+    sql: (own, changes) => counts(schema, own, changes, db.isDistributed),
     afterCommit: onNearlyOver,
   });
 }
@@ -54,7 +54,12 @@ const wordOf = (state: string) =>
 const atItsDeadline = (i: string) =>
   `(${i}.reason = 'DEADLINE' and not ${EVENT_TYPES.FAILED} = any (${i}.events))`;
 
-function counts(s: string, own: (name: string) => string, changes: Changes): EffectSql | null {
+function counts(
+  s: string,
+  own: (name: string) => string,
+  changes: Changes,
+  isDistributed: boolean,
+): EffectSql | null {
   const can = (state: string, ...before: string[]) =>
     changes?.some((change) => before.includes(String(change[0])) && change[1] === state) ?? true;
   if (changes?.every(([before, state]) => before === null || before === state)) return null;
@@ -73,7 +78,7 @@ function counts(s: string, own: (name: string) => string, changes: Changes): Eff
   ), ${own('counts')} as (
     insert into ${s}.task_counts (tenant_id, task_id, state, change, at)
       select x.tenant_id, x.task_id, x.state, x.change, x.at from ${x} x
-  )${can('failed', 'claimed') ? `, ${errors(s, own)}` : ''}${can('succeeded', 'failed') ? `, ${takenBack(s, own)}` : ''}${
+  )${can('failed', 'claimed') ? `, ${errors(s, own, isDistributed)}` : ''}${can('succeeded', 'failed') ? `, ${takenBack(s, own, isDistributed)}` : ''}${
     can('pending', ...FINAL_STATES) ? `, ${reopened(s, own)}` : ''
   }`,
     // the counts as of this commit, without transactions still open
@@ -92,40 +97,63 @@ function counts(s: string, own: (name: string) => string, changes: Changes): Eff
   };
 }
 
-function errors(s: string, own: (name: string) => string): string {
-  const i = own('i');
-  return `${own('errors')} as (
-    update ${s}.devices d set state = 'error', state_reason = coalesce(left(k.reason, 1000), 'FAILED_FINAL'), state_action = k.action_id
-    from (
+function errors(s: string, own: (name: string) => string, isDistributed: boolean): string {
+  const reason = "coalesce(left(k.reason, 1000), 'FAILED_FINAL')";
+  return changed(s, own, isDistributed, {
+    name: 'errors',
+    set: `state = 'error', state_reason = ${reason}, state_action = k.action_id`,
+    of: `
       select i.tenant_id, i.lane_id, i.at, i.action_id, i.reason, o.device_id, o.state from (
-        select distinct on (tenant_id, lane_id) * from ${i} i
+        select distinct on (tenant_id, lane_id) * from ${own('i')} i
         -- an attempt: an action that ends while it waits says nothing about the device
         where ${EVENT_TYPES.FAILED_FINAL} = any (i.events) and i.before = 'claimed' and not ${atItsDeadline('i')} and i.task_id is not null
         order by tenant_id, lane_id
       ) i
       cross join lateral (
-        select o.device_id, o.state from ${s}.devices o where o.tenant_id = i.tenant_id and o.lane_id = i.lane_id and ${s}.sought_by(o.lane_id) limit 1
+        select o.device_id, o.state, o.deleted_at from ${s}.devices o where o.tenant_id = i.tenant_id and o.lane_id = i.lane_id and ${s}.sought_by(o.lane_id) limit 1
       ) o
-    ) k
-    where d.tenant_id = any(array[k.tenant_id]) and d.device_id = k.device_id and d.deleted_at is null
-    returning ${s}.note_device_state(k.at, k.tenant_id, k.lane_id, k.device_id, 'error', k.state, d.state_reason)
-  )`;
+      where o.deleted_at is null`,
+    where: 'd.deleted_at is null',
+    note: `${s}.note_device_state(k.at, k.tenant_id, k.lane_id, k.device_id, 'error', k.state, ${reason})`,
+  });
 }
 
-function takenBack(s: string, own: (name: string) => string): string {
-  const i = own('i');
-  return `${own('taken_back')} as (
-    -- a late success: the error that its failure caused was none; any other error stays
-    update ${s}.devices d set state = 'ok', state_reason = null, state_action = null
-    from (
-      select i.tenant_id, i.lane_id, i.at, i.action_id, o.device_id from ${i} i
+/** A late success: the error that its failure caused was none; any other error stays. */
+function takenBack(s: string, own: (name: string) => string, isDistributed: boolean): string {
+  return changed(s, own, isDistributed, {
+    name: 'taken_back',
+    set: `state = 'ok', state_reason = null, state_action = null`,
+    of: `
+      select i.tenant_id, i.lane_id, i.at, i.action_id, o.device_id from ${own('i')} i
       cross join lateral (
-        select o.device_id from ${s}.devices o where o.tenant_id = i.tenant_id and o.lane_id = i.lane_id and ${s}.sought_by(o.lane_id) limit 1
+        select o.device_id, o.state_action from ${s}.devices o where o.tenant_id = i.tenant_id and o.lane_id = i.lane_id and ${s}.sought_by(o.lane_id) limit 1
       ) o
-      where i.before = 'failed' and i.state = 'succeeded'
-    ) k
-    where d.tenant_id = any(array[k.tenant_id]) and d.device_id = k.device_id and d.state_action = k.action_id
-    returning ${s}.note_device_state(k.at, k.tenant_id, k.lane_id, k.device_id, 'ok', 'error', null)
+      where i.before = 'failed' and i.state = 'succeeded' and o.state_action = i.action_id`,
+    where: 'd.state_action = k.action_id',
+    note: `${s}.note_device_state(k.at, k.tenant_id, k.lane_id, k.device_id, 'ok', 'error', null)`,
+  });
+}
+
+/**
+ * Changes the devices `k` and writes notes about it. A distributed database calls the function only in a step without
+ * tables, so there the notes come before the change.
+ */
+function changed(
+  s: string,
+  own: (name: string) => string,
+  isDistributed: boolean,
+  by: { name: string; set: string; of: string; where: string; note: string },
+): string {
+  const [found, noted] = [own(`${by.name}_of`), own(`${by.name}_noted`)];
+  const update = (from: string) => `${own(by.name)} as (
+    update ${s}.devices d set ${by.set}
+    from ${from} k
+    where d.tenant_id = any(array[k.tenant_id]) and d.device_id = k.device_id and ${by.where}`;
+  if (!isDistributed) return `${update(`(${by.of})`)}\n    returning ${by.note}\n  )`;
+  return `${found} as materialized (${by.of}
+  ), ${noted} as materialized (
+    select k.*, ${by.note} as event_id from ${found} k
+  ), ${update(noted)}
   )`;
 }
 

@@ -36,6 +36,7 @@ export function createEndDeletedPcs(
     name: END_DELETED_PCS,
     everyMs: 10_000,
     due: `exists (select 1 ${left})`,
+    whose: `select distinct t.tenant_id from ${s}.tokens t where t.kind = 'runner' and t.revoked_at is null and $1::timestamptz is not null`,
     async runOnce(client) {
       const { rows } = await client.query({
         name: 'muster_deleted_pcs',

@@ -60,7 +60,7 @@ export const tasks: CreateFeature = ({
   const handed = new HandedToPcs(engine);
   const metrics = createMetrics(registry);
   const pcQueries = createPcQueries(schema, contacts, now);
-  const queries = createTaskQueries(schema, now);
+  const queries = createTaskQueries(schema, now, db.isDistributed);
   const advance = createAdvance({
     engine,
     pcQueries,

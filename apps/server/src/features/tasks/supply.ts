@@ -42,7 +42,7 @@ export function createSupply(engine: Engine) {
     name: LOOK_NAME,
     channel: CHANNEL,
     choose: choose(s),
-    note: note(s),
+    note: note(s, engine.db.isDistributed),
   });
 
   interface Found {

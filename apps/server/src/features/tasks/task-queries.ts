@@ -114,7 +114,7 @@ function taskRow(row: any): TaskRow {
 
 export type TaskQueries = ReturnType<typeof createTaskQueries>;
 
-export function createTaskQueries(s: string, now: () => Date) {
+export function createTaskQueries(s: string, now: () => Date, isDistributed: boolean) {
   const select = `select t.tenant_id, t.task_id, t.name, t.kind, t.payload, t.max_attempts, t.timeout_seconds, t.retry_backoff_seconds,
       t.deadline, t.created_at, t.created_by, t.activated_at, t.cancelled_at, t.cancel_reason, t.ended_at, t.total, o.task_id as active_id,
       case when t.targets ? 'deviceIds' then null else t.targets end as targets,
@@ -253,15 +253,27 @@ export function createTaskQueries(s: string, now: () => Date) {
     },
 
     async markEnded(client: Queryable, tenantId: number, taskId: string): Promise<void> {
-      await client.query({
-        text: `with t as (
-            update ${s}.tasks set ended_at = $1::timestamptz, total = coalesce(total, 0)
-            where tenant_id = $2 and task_id = $3 and ended_at is null returning *
+      const values = [now(), tenantId, taskId];
+      const end = `update ${s}.tasks set ended_at = $1::timestamptz, total = coalesce(total, 0)
+            where tenant_id = $2 and task_id = $3 and ended_at is null returning *`;
+      const note = (data: string) => `${s}.note($1, $2::int, 0, 'task.finished', ${data})`;
+      if (!isDistributed) {
+        await client.query({
+          text: `with t as (
+            ${end}
           )
-          select ${s}.note($1, t.tenant_id, 0, 'task.finished', jsonb_build_object('taskId', t.task_id::text, 'name', t.name,
-            'cancelled', t.cancelled_at is not null, 'total', t.total)) from t`,
-        values: [now(), tenantId, taskId],
-      });
+          select ${note(`jsonb_build_object('taskId', t.task_id::text, 'name', t.name, 'cancelled', t.cancelled_at is not null,
+            'total', t.total)`)} from t`,
+          values,
+        });
+        return;
+      }
+      // in one statement the tenant's server would be asked to write the note
+      const { rows } = await client.query({ text: end, values });
+      for (const { name, cancelled_at: cancelledAt, total } of rows) {
+        const data = { taskId, name, cancelled: cancelledAt !== null, total };
+        await client.query({ text: `select ${note('$3::jsonb')}`, values: [now(), tenantId, data] });
+      }
     },
 
     /**

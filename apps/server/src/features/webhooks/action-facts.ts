@@ -1,4 +1,4 @@
-import type { Engine, Queryable } from '@muster/engine';
+import { byTenant, type Engine, type Queryable } from '@muster/engine';
 import type { StreamEvent } from '../../events/stream-event.ts';
 
 /** What an event of the feed does not contain about its action. */
@@ -16,10 +16,21 @@ export interface Facts {
  */
 export async function factsOf(
   client: Queryable,
-  { schema: s }: Pick<Engine, 'schema'>,
-  events: readonly Pick<StreamEvent, 'actionId' | 'at' | 'attempt' | 'tenantId'>[],
+  { db, schema: s }: Pick<Engine, 'db' | 'schema'>,
+  events: readonly Event[],
 ): Promise<Facts[]> {
   if (events.length === 0) return [];
+  const found = new Map<Event, Facts>();
+  for (const some of byTenant(db, events)) {
+    const facts = await read(client, s, some);
+    for (const [n, event] of some.entries()) found.set(event, facts[n] as Facts);
+  }
+  return events.map((event) => found.get(event) as Facts);
+}
+
+type Event = Pick<StreamEvent, 'actionId' | 'at' | 'attempt' | 'tenantId'>;
+
+async function read(client: Queryable, s: string, events: readonly Event[]): Promise<Facts[]> {
   const { rows } = await client.query({
     name: 'muster_webhook_facts',
     text: `select a.created_at as "createdAt", case when a.is_it then a.sent_at end as "startedAt", case when a.is_it then a.error end as error

@@ -1,4 +1,4 @@
-import type { Engine } from '@muster/engine';
+import { type Engine, ofTenant, type Query } from '@muster/engine';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { Log } from '../../http/logging.ts';
 import { WEBHOOKS } from './channel.ts';
@@ -19,6 +19,16 @@ export function createMetrics({ engine, log, registry }: { engine: Engine; log: 
     registers,
   });
 
+  /** On a distributed database tenant after tenant. */
+  async function ask(query: Query) {
+    if (!db.isDistributed) return (await db.query(query)).rows;
+    const tenants = await db.query({ text: `select distinct tenant_id from ${s}.webhooks` });
+    const all = [];
+    for (const { tenant_id: tenantId } of tenants.rows)
+      all.push(...(await ofTenant(db, tenantId).query(query)).rows);
+    return all;
+  }
+
   /** A gauge is read from the database at each scrape; if that fails, it is left out. */
   const gauge = (name: string, help: string, labelNames: string[], text: string, values: () => unknown[]) =>
     new Gauge({
@@ -27,7 +37,7 @@ export function createMetrics({ engine, log, registry }: { engine: Engine; log: 
       async collect() {
         this.reset();
         try {
-          const { rows } = await db.query({ name: `muster_metrics_${name}`, text, values: values() });
+          const rows = await ask({ name: `muster_metrics_${name}`, text, values: values() });
           for (const { value, ...labels } of rows) this.set(labels, value);
         } catch (error) {
           log.warn({ err: error }, `${name} could not be read for /metrics.`);

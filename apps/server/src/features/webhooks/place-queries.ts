@@ -8,6 +8,10 @@ export interface Place {
   readonly version: string;
 }
 
+/** Without the time zone of the session, which a distributed database does not allow in an update. */
+const TEN_MINUTES_BEFORE = (at: string) =>
+  `(((${at}) at time zone 'UTC') - interval '10 minutes') at time zone 'UTC'`;
+
 export type PlaceQueries = ReturnType<typeof createPlaceQueries>;
 
 /**
@@ -102,7 +106,7 @@ export function createPlaceQueries(s: string, now: () => Date) {
     async beginAnew(client: Queryable, { readAt }: Place, start: string): Promise<void> {
       await client.query({
         text: `with w as (
-            update ${s}.webhooks set from_at = greatest(from_at, coalesce(cursor_at, $2::timestamptz) - interval '10 minutes'),
+            update ${s}.webhooks set from_at = greatest(from_at, ${TEN_MINUTES_BEFORE('coalesce(cursor_at, $2::timestamptz)')}),
               cursor = case when cursor is not null then $1 end
           )
           update ${s}.webhook_feed set cursor = $1, read_at = $3, version = version + 1`,

@@ -44,7 +44,7 @@ const INTERNAL: readonly (string | null)[] = [BUS, CALLBACKS, WEBHOOKS];
 /** What webhooks send for these events, in order. */
 export async function toldOf(
   client: Queryable,
-  { doors, engine }: { doors: DoorEvents; engine: Pick<Engine, 'schema'> },
+  { doors, engine }: { doors: DoorEvents; engine: Pick<Engine, 'db' | 'schema'> },
   events: readonly StreamEvent[],
 ): Promise<Told[]> {
   const open = events.filter(

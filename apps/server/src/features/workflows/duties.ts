@@ -38,6 +38,8 @@ export async function beginRun(
 
 export function createBeginRuns(tools: RunTools): Duty {
   const { engine, queries, sets } = tools;
+  const due = `${engine.schema}.workflows w
+      where w.enabled and w.deleted_at is null and w.next_at <= $1::timestamptz`;
 
   async function byExpiry(
     client: Queryable,
@@ -75,8 +77,8 @@ export function createBeginRuns(tools: RunTools): Duty {
   return {
     name: BEGIN_RUNS,
     everyMs: EVERY_SECOND,
-    due: `exists (select 1 from ${engine.schema}.workflows w
-      where w.enabled and w.deleted_at is null and w.next_at <= $1::timestamptz)`,
+    due: `exists (select 1 from ${due})`,
+    whose: `select distinct w.tenant_id from ${due}`,
     async runOnce(client) {
       const now = engine.now();
       const due = await queries.lockDue(client, now, MOST_WORKFLOWS);
@@ -120,6 +122,7 @@ export function createSupplyRuns({ engine, queries, sets }: RunTools): Duty {
     name: SUPPLY_RUNS,
     everyMs: EVERY_SECOND,
     due: `exists (select 1 from ${engine.schema}.workflow_runs r where r.supplied_at is null)`,
+    whose: `select distinct r.tenant_id from ${engine.schema}.workflow_runs r where r.supplied_at is null and $1::timestamptz is not null`,
     async runOnce(client) {
       const runs = await queries.lockOpenRuns(client, MOST_RUNS);
       if (runs.length === 0) return dutyRun(0, CHUNK);

@@ -1,4 +1,5 @@
 import type { Queryable } from '@muster/engine';
+import { laterBy } from '../../../database/later-by.ts';
 import { ERASE } from '../written-commands.ts';
 import { calledAgain } from './settle.ts';
 
@@ -121,7 +122,7 @@ export function createCommandCache(s: string, now: () => Date) {
         text: `with watched as (
             update ${s}.mdm_devices d set watched_at = case when w.is_seen then $1 else d.watched_at end, refusals = d.refusals + w.again::int,
               erased_at = case when w.is_erase then $1 else d.erased_at end,
-              call_after = case when w.again then $1::timestamptz + ${calledAgain('d.refusals')} when $10 then d.call_after end
+              call_after = case when w.again then ${laterBy('$1::timestamptz', calledAgain('d.refusals'))} when $10 then d.call_after end
             from (
               select a.again, $5 = '${ERASE}' as is_erase, a.again or d.watched_at is null or (not $10 and d.call_after is not null) as is_seen
               from ${s}.mdm_devices d

@@ -26,6 +26,8 @@ export function createExpireCommands(tools: {
       'expires_at',
       'closed_at is null and expires_at is not null',
     ),
+    whose: `select distinct m.tenant_id from ${engine.schema}.mdm_commands m
+      where m.closed_at is null and m.expires_at is not null and m.expires_at <= $1::timestamptz`,
     async runOnce(client) {
       const closed = await commands.expire(client, MOST);
       const events = new Map<number, PhoneEvent[]>();

@@ -1,4 +1,4 @@
-import { type Database, gather, whileLocked } from '@muster/engine';
+import { byTenant, type Database, gather, whileLocked } from '@muster/engine';
 import type { ErrorLink } from '@muster/mdm';
 import type { PhoneEvent, Publish } from '../events.ts';
 import type { Lives } from '../lives.ts';
@@ -27,7 +27,7 @@ export function gatherSettles(
       whileLocked(db, async (tx) => {
         const answers: Settled[] = [];
         const events = new Map<number, PhoneEvent[]>();
-        for (const round of roundsOf(items)) {
+        for (const round of roundsOf(items).flatMap((all) => byTenant(db, all))) {
           const settled = await settle(
             tx,
             round.map(({ item }) => item),
@@ -56,15 +56,21 @@ export function gatherSettles(
 export const isLeaving = ({ status }: Said, { answered }: NonNullable<Settled>) =>
   answered?.isToLeave === true && status === 'Acknowledged';
 
-function roundsOf(items: readonly Reported[]): { item: Reported; n: number }[][] {
-  const rounds: { item: Reported; n: number }[][] = [];
+interface Turn {
+  readonly tenantId: number;
+  readonly item: Reported;
+  readonly n: number;
+}
+
+function roundsOf(items: readonly Reported[]): Turn[][] {
+  const rounds: Turn[][] = [];
   const seen = new Map<string, number>();
   items.forEach((item, n) => {
     const word = `${item.tenantId}:${item.hash}`;
     const round = seen.get(word) ?? 0;
     seen.set(word, round + 1);
     rounds[round] ??= [];
-    rounds[round].push({ item, n });
+    rounds[round].push({ tenantId: item.tenantId, item, n });
   });
   return rounds;
 }

@@ -1,4 +1,5 @@
 import type { Queryable } from '@muster/engine';
+import { laterBy } from '../../../database/later-by.ts';
 import { PROFILE_IDENTIFIER } from '../profile.ts';
 import { ERASE } from '../written-commands.ts';
 
@@ -59,6 +60,7 @@ export type Settled = null | {
   readonly want: string | null;
 };
 
+const NOW = '$1::timestamptz';
 /** DEVICE_CONNECTED is sent at most this often. */
 const NEWS_EVERY = `interval '30 seconds'`;
 /**
@@ -67,8 +69,8 @@ const NEWS_EVERY = `interval '30 seconds'`;
  */
 export const calledAgain = (
   refusals: string,
-) => `case ${refusals} when 0 then interval '30 seconds' when 1 then interval '2 minutes' when 2 then interval '8 minutes'
-  when 3 then interval '30 minutes' else interval '1 day' end`;
+) => `case when ${refusals} = 0 then interval '30 seconds' when ${refusals} = 1 then interval '2 minutes'
+  when ${refusals} = 2 then interval '8 minutes' when ${refusals} = 3 then interval '30 minutes' else interval '1 day' end`;
 
 /**
  * A whole report in one statement, for many phones at once: which phone it is, the outcome of its command, and the next
@@ -151,7 +153,7 @@ export function createSettle(s: string, now: () => Date) {
     ), news as (
       update ${s}.mdm_devices d set connected_at = case when w.is_news then $1::timestamptz else d.connected_at end,
         watched_at = case when w.was_wanted or w.is_refusal or (w.is_given and d.watched_at is null) then $1::timestamptz else d.watched_at end,
-        call_after = case when w.is_new then null when w.is_refusal then $1::timestamptz + ${calledAgain('d.refusals')} when w.is_done then null else d.call_after end,
+        call_after = case when w.is_new then null when w.is_refusal then ${laterBy(NOW, calledAgain('d.refusals'))} when w.is_done then null else d.call_after end,
         refusals = case when w.is_refusal then d.refusals + 1 when w.is_done then 0 else d.refusals end,
         erased_at = case when w.is_erase then $1::timestamptz when w.is_spared then null else d.erased_at end
       from came w

@@ -32,13 +32,16 @@ export const WATCH_PHONES = 'mdm-watch-phones';
 
 export function createWatchPhones({ now, schema: s }: Pick<Engine, 'now' | 'schema'>, pushes: Pushes): Duty {
   const start = { tenantId: 0, udid: '' };
-  let behind = start;
+  /** Where it continues; on a distributed database one for each tenant. */
+  const places = new Map<number | undefined, typeof start>();
   const channels = [OWN, ...OTHERS].map((channel) => `('${channel}')`).join(', ');
   return {
     name: WATCH_PHONES,
     everyMs: EVERY_SECOND,
     due: `exists (select 1 from ${s}.mdm_devices d where d.watched_at is not null)`,
-    async runOnce(client) {
+    whose: `select distinct d.tenant_id from ${s}.mdm_devices d where d.watched_at is not null and $1::timestamptz is not null`,
+    async runOnce(client, { tenantId: whose } = {}) {
+      const behind = places.get(whose) ?? start;
       const { rows } = await client.query({
         name: 'muster_mdm_watch_phones',
         text: `with looked as materialized (
@@ -78,7 +81,8 @@ export function createWatchPhones({ now, schema: s }: Pick<Engine, 'now' | 'sche
         values: [now(), behind.tenantId, behind.udid],
       });
       const last = rows.length === MOST ? rows.at(-1) : undefined;
-      behind = last ? { tenantId: last.tenant_id, udid: last.udid } : start;
+      if (last) places.set(whose, { tenantId: last.tenant_id, udid: last.udid });
+      else places.delete(whose);
       const ready = rows.filter((row) => row.is_ready);
       for (const tenantId of new Set(ready.map((row) => row.tenant_id as number)))
         await pushes.want(

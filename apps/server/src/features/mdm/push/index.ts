@@ -42,7 +42,7 @@ export function createPushPart(shell: Shell): PushPart {
   const { alerts, audit, config, db, engine, log, problems, registry, secrets } = shell;
   const { now, schema } = engine;
   const ofSettings = certificatesOfSettings(config);
-  const ledger = createLedger(schema, now);
+  const ledger = createLedger(schema, now, db);
   const topics = createTopics(schema, now);
   const providers = new Providers({
     certificates: ofSettings,

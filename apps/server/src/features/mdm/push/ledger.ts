@@ -1,4 +1,5 @@
-import type { Queryable } from '@muster/engine';
+import { byTenant, type Database, ofOne, type Queryable } from '@muster/engine';
+import { laterBy } from '../../../database/later-by.ts';
 import type { DeadReason, PushToken } from './pushes.ts';
 
 /** A push that is due, with what it needs. */
@@ -42,7 +43,7 @@ export type Ledger = ReturnType<typeof createLedger>;
  * Which devices to wake up, and by which token. A row is taken by moving its due time, under a number that only the
  * taker knows: the rows of a dead node become due again by themselves, and the worst case is a second push.
  */
-export function createLedger(s: string, now: () => Date) {
+export function createLedger(s: string, now: () => Date, db: Pick<Database, 'isDistributed'>) {
   const NOW = '$1::timestamptz';
   /** For a topic `t`, the longest due first, in the order of the index. */
   const dueOf = (isRepeat: boolean, most: string) => `(
@@ -52,6 +53,52 @@ export function createLedger(s: string, now: () => Date) {
     order by l.due_at limit ${most})`;
   const goingTopics = `${s}.push_topics t cross join lateral`;
   const isGoing = `(t.stopped_until is null or t.stopped_until <= ${NOW})`;
+
+  /**
+   * Of the locked row. A distributed database takes numbers before it locks, so a larger one may be there already.
+   */
+  const raised = db.isDistributed ? 'greatest(l.want + 1, excluded.want)' : `nextval('${s}.push_seq')`;
+
+  /** All at once; on a distributed database those of each tenant. */
+  async function ofEach<Item extends { readonly tenantId: number }, Found>(
+    client: Queryable,
+    items: readonly Item[],
+    run: (client: Queryable, some: readonly Item[]) => Promise<readonly Found[]>,
+  ): Promise<Found[]> {
+    const found: Found[] = [];
+    for (const some of byTenant(db, items))
+      found.push(...(await run(ofOne(db, client, some[0]?.tenantId ?? 0), some)));
+    return found;
+  }
+
+  async function tenantsWithDue(client: Queryable): Promise<number[]> {
+    const { rows } = await client.query({
+      text: `select distinct t.tenant_id from ${s}.push_topics t
+        join ${s}.push_ledger l on l.tenant_id = t.tenant_id and l.topic = t.topic and l.is_repeat = any ('{false, true}')
+        where l.due_at is not null and ${s}.sought_by(l.due_at) and l.due_at <= ${NOW} and ${isGoing}`,
+      values: [now()],
+    });
+    return rows.map((row) => row.tenant_id);
+  }
+
+  async function readDue(client: Queryable, tenants: readonly number[] | null, most: number): Promise<Due[]> {
+    const some = 'case when t.stop_reason is null then $3::int else 1 end';
+    const { rows } = await client.query({
+      name: 'muster_push_due',
+      text: `select t.tenant_id, t.topic, t.stop_reason is not null as is_stopped, l.device_id, l.due_at, l.pushes
+        from ${goingTopics} (${dueOf(false, some)} union all ${dueOf(true, some)}) l
+        where ($2::int[] is null or t.tenant_id = any ($2)) and ${isGoing}`,
+      values: [now(), tenants, most],
+    });
+    return rows.map((row) => ({
+      tenantId: String(row.tenant_id),
+      deviceId: row.device_id,
+      topic: row.topic,
+      dueAt: row.due_at.getTime(),
+      pushes: row.pushes,
+      isStopped: row.is_stopped,
+    }));
+  }
 
   return {
     /** In SQL, for a duty: whether anything is due. */
@@ -64,13 +111,14 @@ export function createLedger(s: string, now: () => Date) {
       });
       const { rows } = await tx.query({
         // `before` is the old row; of two concurrent TokenUpdates of a device both are new at worst, and cause one push
-        text: `with before as (
+        text: `with before as materialized (
             select dead_at, token, magic from ${s}.push_tokens where tenant_id = $2 and device_id = $3 and app = 'mdm'
+          ), put as (
+            insert into ${s}.push_tokens (updated_at, tenant_id, device_id, app, token, magic, topic) values (${NOW}, $2, $3, 'mdm', $4, $5, $6)
+            on conflict (tenant_id, device_id, app) do update set updated_at = excluded.updated_at, token = excluded.token,
+              magic = excluded.magic, topic = excluded.topic, dead_at = null, dead_reason = null
           )
-          insert into ${s}.push_tokens (updated_at, tenant_id, device_id, app, token, magic, topic) values (${NOW}, $2, $3, 'mdm', $4, $5, $6)
-          on conflict (tenant_id, device_id, app) do update set updated_at = excluded.updated_at, token = excluded.token,
-            magic = excluded.magic, topic = excluded.topic, dead_at = null, dead_reason = null
-          returning exists (select 1 from before where dead_at is null) as was_alive,
+          select exists (select 1 from before where dead_at is null) as was_alive,
             exists (select 1 from before b where b.token = $4 and b.magic = $5) as is_same`,
         values: [now(), tenantId, deviceId, Buffer.from(token), magic, topic],
       });
@@ -101,9 +149,9 @@ export function createLedger(s: string, now: () => Date) {
             where t.tenant_id = $2 and t.device_id = i.device_id and t.app = 'mdm' limit 1 for share
           ) t on true
           order by i.device_id
-          on conflict (tenant_id, device_id) do update set want = nextval('${s}.push_seq'),
+          on conflict (tenant_id, device_id) do update set want = ${raised},
             due_at = case when l.turn is null and l.failures = 0 and l.due_at is not null
-              then least(l.due_at, greatest(${NOW}, l.pushed_at + ${COALESCED})) else l.due_at end`,
+              then least(l.due_at, greatest(excluded.due_at, ${laterBy('l.pushed_at', COALESCED)})) else l.due_at end`,
         values: [now(), tenantId, deviceIds],
       });
     },
@@ -117,9 +165,10 @@ export function createLedger(s: string, now: () => Date) {
       client: Queryable,
       devices: readonly { tenantId: number; deviceId: string; want: string | null }[],
     ): Promise<number[]> {
-      const { rows } = await client.query({
-        name: 'muster_push_seen',
-        text: `with seen as materialized (
+      const rows = await ofEach(client, devices, async (own, some) => {
+        const found = await own.query({
+          name: 'muster_push_seen',
+          text: `with seen as materialized (
             select i.tenant_id, i.device_id, l.want > i.want is true as is_wanted
             from (
               select i.tenant_id, i.device_id, max(i.want) as want
@@ -135,12 +184,14 @@ export function createLedger(s: string, now: () => Date) {
             due_at = case when l.due_at is not null then ${NOW} end
           from seen where l.tenant_id = seen.tenant_id and l.device_id = seen.device_id and is_wanted
           returning l.tenant_id`,
-        values: [
-          now(),
-          devices.map(({ tenantId }) => tenantId),
-          devices.map(({ deviceId }) => deviceId),
-          devices.map(({ want }) => want),
-        ],
+          values: [
+            now(),
+            some.map(({ tenantId }) => tenantId),
+            some.map(({ deviceId }) => deviceId),
+            some.map(({ want }) => want),
+          ],
+        });
+        return found.rows;
       });
       return [...new Set(rows.map((row) => row.tenant_id as number))];
     },
@@ -158,22 +209,11 @@ export function createLedger(s: string, now: () => Date) {
      * how many devices sleep nor on how many wait for a certificate. Of a stopped topic, one to try.
      */
     async due(client: Queryable, tenants: readonly number[] | null, most: number): Promise<Due[]> {
-      const some = 'case when t.stop_reason is null then $3::int else 1 end';
-      const { rows } = await client.query({
-        name: 'muster_push_due',
-        text: `select t.tenant_id, t.topic, t.stop_reason is not null as is_stopped, l.device_id, l.due_at, l.pushes
-          from ${goingTopics} (${dueOf(false, some)} union all ${dueOf(true, some)}) l
-          where ($2::int[] is null or t.tenant_id = any ($2)) and ${isGoing}`,
-        values: [now(), tenants, most],
-      });
-      return rows.map((row) => ({
-        tenantId: String(row.tenant_id),
-        deviceId: row.device_id,
-        topic: row.topic,
-        dueAt: row.due_at.getTime(),
-        pushes: row.pushes,
-        isStopped: row.is_stopped,
-      }));
+      if (!db.isDistributed) return readDue(client, tenants, most);
+      const due: Due[] = [];
+      for (const tenantId of tenants ?? (await tenantsWithDue(client)))
+        due.push(...(await readDue(ofOne(db, client, tenantId), [tenantId], most)));
+      return due;
     },
 
     /** Wanted and due at once, whenever the last push was; but not while a push is on its way. */
@@ -216,9 +256,11 @@ export function createLedger(s: string, now: () => Date) {
 
     /** Those that no other node has taken. A device without a token waits for its next one. */
     async take(client: Queryable, due: readonly Due[]): Promise<Taken[]> {
-      const { rows } = await client.query({
-        name: 'muster_push_take',
-        text: `with mine as materialized (
+      const items = due.map(({ deviceId, tenantId }) => ({ deviceId, tenantId: Number(tenantId) }));
+      const rows = await ofEach(client, items, async (own, some) => {
+        const found = await own.query({
+          name: 'muster_push_take',
+          text: `with mine as materialized (
             select l.tenant_id, l.device_id from unnest($2::int[], $3::bigint[]) i(tenant_id, device_id)
             cross join lateral (
               select l.tenant_id, l.device_id from ${s}.push_ledger l
@@ -232,12 +274,15 @@ export function createLedger(s: string, now: () => Date) {
                 and exists (select 1 from ${s}.devices d where d.tenant_id = t.tenant_id and d.device_id = t.device_id and d.deleted_at is null)
               limit 1
             ) t on true
+          ), numbered as materialized (
+            select known.*, case when token is not null then nextval('${s}.push_seq') end as turn from known
           )
-          update ${s}.push_ledger l set turn = case when k.token is not null then nextval('${s}.push_seq') end,
-            due_at = case when k.token is not null then ${NOW} + make_interval(secs => ${TURN_MS / 1_000}) end
-          from known k where l.tenant_id = k.tenant_id and l.device_id = k.device_id
+          update ${s}.push_ledger l set turn = k.turn, due_at = case when k.token is not null then ${laterBy(NOW, `interval '${TURN_MS} ms'`)} end
+          from numbered k where l.tenant_id = k.tenant_id and l.device_id = k.device_id
           returning l.tenant_id, l.device_id, l.turn, l.pushes, l.failures, k.token, k.magic, k.topic`,
-        values: [now(), due.map(({ tenantId }) => tenantId), due.map(({ deviceId }) => deviceId)],
+          values: [now(), some.map(({ tenantId }) => tenantId), some.map(({ deviceId }) => deviceId)],
+        });
+        return found.rows;
       });
       return rows
         .filter((row) => row.token !== null)
@@ -255,22 +300,25 @@ export function createLedger(s: string, now: () => Date) {
 
     /** Nothing is stored for a device that came meanwhile. */
     async settle(client: Queryable, settled: readonly Settled[]): Promise<void> {
-      await client.query({
-        name: 'muster_push_settle',
-        text: `update ${s}.push_ledger l set turn = null, failures = i.failures, due_at = i.due_at,
+      await ofEach(client, settled, async (own, some) => {
+        const { rows } = await own.query({
+          name: 'muster_push_settle',
+          text: `update ${s}.push_ledger l set turn = null, failures = i.failures, due_at = i.due_at,
             pushes = l.pushes + i.accepted::int, pushed_at = case when i.accepted then ${NOW} else l.pushed_at end
           from unnest($2::int[], $3::bigint[], $4::bigint[], $5::boolean[], $6::int[], $7::timestamptz[])
             i(tenant_id, device_id, turn, accepted, failures, due_at)
           where l.tenant_id = i.tenant_id and l.device_id = i.device_id and l.turn = i.turn`,
-        values: [
-          now(),
-          settled.map(({ tenantId }) => tenantId),
-          settled.map(({ deviceId }) => deviceId),
-          settled.map(({ turn }) => turn),
-          settled.map(({ isAccepted }) => isAccepted),
-          settled.map(({ failures }) => failures),
-          settled.map(({ dueAt }) => dueAt),
-        ],
+          values: [
+            now(),
+            some.map(({ tenantId }) => tenantId),
+            some.map(({ deviceId }) => deviceId),
+            some.map(({ turn }) => turn),
+            some.map(({ isAccepted }) => isAccepted),
+            some.map(({ failures }) => failures),
+            some.map(({ dueAt }) => dueAt),
+          ],
+        });
+        return rows;
       });
     },
 

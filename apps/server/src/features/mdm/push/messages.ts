@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { type Database, type Queryable, whileLocked } from '@muster/engine';
+import { type Database, ofTenant, type Queryable, whileLocked } from '@muster/engine';
 import { alertPush, MdmError, nextTryInMs, type PushOutcome } from '@muster/mdm';
+import { laterBy } from '../../../database/later-by.ts';
 import type { Log } from '../../../http/logging.ts';
 import type { Faults } from './faults.ts';
 import { deadReason, type Ledger } from './ledger.ts';
@@ -53,13 +54,27 @@ export function createMessages(options: Options) {
   let round: Promise<number> = Promise.resolve(0);
 
   async function take(client: Queryable): Promise<Row[]> {
+    if (!db.isDistributed) return takeOf(client, MOST_AT_ONCE - sending.size);
+    const { rows: tenants } = await client.query({
+      text: `select distinct m.tenant_id from ${s}.push_messages m where m.due_at <= $1 and ${s}.sought_by(m.due_at)`,
+      values: [now()],
+    });
+    const taken: Row[] = [];
+    for (const { tenant_id: tenantId } of tenants)
+      taken.push(...(await takeOf(ofTenant(client, tenantId), MOST_AT_ONCE - sending.size - taken.length)));
+    return taken;
+  }
+
+  async function takeOf(client: Queryable, most: number): Promise<Row[]> {
     const { rows } = await client.query({
       text: `with mine as materialized (
           select m.tenant_id, m.message_id from ${s}.push_messages m where m.due_at <= $1 and ${s}.sought_by(m.due_at)
           order by m.due_at limit $3 for update skip locked
+        ), numbered as materialized (
+          select mine.*, nextval('${s}.push_seq') as turn from mine
         )
-        update ${s}.push_messages m set turn = nextval('${s}.push_seq'), due_at = $1::timestamptz + make_interval(secs => ${TURN_SECONDS})
-        from mine where m.tenant_id = mine.tenant_id and m.message_id = mine.message_id
+        update ${s}.push_messages m set turn = mine.turn, due_at = ${laterBy('$1::timestamptz', `interval '${TURN_SECONDS} seconds'`)}
+        from numbered mine where m.tenant_id = mine.tenant_id and m.message_id = mine.message_id
         returning m.*, (
           select t.token from ${s}.push_tokens t where t.tenant_id = m.tenant_id and t.device_id = m.device_id and t.app = 'message'
             and t.dead_at is null limit 1
@@ -69,7 +84,7 @@ export function createMessages(options: Options) {
         ) as dead_reason, (
           select t.stopped_until from ${s}.push_topics t where t.tenant_id = m.tenant_id and t.topic = $2 limit 1
         ) as stopped_until`,
-      values: [now(), topic, Math.max(0, MOST_AT_ONCE - sending.size)],
+      values: [now(), topic, Math.max(0, most)],
     });
     return rows;
   }
