@@ -1,4 +1,5 @@
 import { EVENT_TYPES } from '../action.ts';
+import { byTenant } from '../by-tenant.ts';
 import type { Queryable } from '../db.ts';
 import type { Context, Run } from '../operation.ts';
 import { NOW, rows } from '../sql.ts';
@@ -19,7 +20,7 @@ const NOBODYS = '0';
 export function createNote(context: Context) {
   const s = context.schema;
   return async (client: Queryable, notes: readonly Note[]): Promise<Run<never>> => {
-    if (notes.length > 0)
+    for (const some of byTenant(context, notes).filter(({ length }) => length > 0))
       await client.query({
         name: 'muster_note',
         text: `insert into ${s}.events (tenant_id, action_id, lane_id, at, type, attempt, reason, note)
@@ -27,10 +28,10 @@ export function createNote(context: Context) {
           from ${rows(2, { tenant_id: 'int', lane_id: 'bigint', name: 'text', data: 'jsonb' })}`,
         values: [
           context.now(),
-          notes.map(({ tenantId }) => checkTenant(tenantId)),
-          notes.map(({ laneId }) => (laneId === undefined ? NOBODYS : checkLane(laneId))),
-          notes.map(({ name }) => checkName(name, 'name of the note')),
-          notes.map(({ data }) => encodeJson(data, 'note')),
+          some.map(({ tenantId }) => checkTenant(tenantId)),
+          some.map(({ laneId }) => (laneId === undefined ? NOBODYS : checkLane(laneId))),
+          some.map(({ name }) => checkName(name, 'name of the note')),
+          some.map(({ data }) => encodeJson(data, 'note')),
         ],
       });
     return { answers: [], transitions: [], wakes: notes.map(({ tenantId }) => ({ tenantId, news: true })) };
