@@ -55,7 +55,7 @@ export const ofRunner = (s: string, runner: string, column: 'runner_id' | 'moved
 /**
  * The row to be written is the one with this key. A written table cannot be a look-up, it must be joined, and a table
  * taken for one row of many pages would be read whole for that, by its index. An array cannot be joined by, so that
- * index only serves look-ups. On a distributed database it is `tenant_id = $n` (drivers/one-tenant.ts).
+ * index only serves look-ups. A distributed database is given the tenant beside it (src/distributed).
  */
 export const hasKeyOf = (row: string, from: string, ...columns: string[]) =>
   [
